@@ -1,0 +1,37 @@
+"""Agents in Apache Beam pipelines whose effects happen once, outside the pipeline.
+
+The names below load on first use: an effector that shares an environment with
+this package imports `beam_agents` too, and must not pay for Beam.
+"""
+
+from typing import TYPE_CHECKING
+
+__path__ = __import__("pkgutil").extend_path(__path__, __name__)
+
+if TYPE_CHECKING:
+    from beam_agents.core.agent import Complete as Complete
+    from beam_agents.core.agent import Suspend as Suspend
+    from beam_agents.core.config import AgentConfig as AgentConfig
+    from beam_agents.core.context import ActivationContext as ActivationContext
+    from beam_agents.core.transform import RunAgent as RunAgent
+else:
+    _EXPORTS = {
+        "ActivationContext": "beam_agents.core.context",
+        "AgentConfig": "beam_agents.core.config",
+        "Complete": "beam_agents.core.agent",
+        "RunAgent": "beam_agents.core.transform",
+        "Suspend": "beam_agents.core.agent",
+    }
+
+    def __getattr__(name):
+        import importlib
+
+        if name not in _EXPORTS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_EXPORTS[name]), name)
+
+    def __dir__():
+        return sorted([*globals(), *_EXPORTS])
+
+
+__all__ = ["ActivationContext", "AgentConfig", "Complete", "RunAgent", "Suspend"]

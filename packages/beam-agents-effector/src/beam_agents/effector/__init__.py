@@ -1,0 +1,1 @@
+"""Performs the intents of Beam agents: claims, executes, records, publishes, commits."""
