@@ -23,15 +23,25 @@ _sym_db = _symbol_database.Default()
 
 
 from beam_agents._protos import envelopes_pb2 as beam__agents_dot_v1_dot_envelopes__pb2
+from beam_agents._protos import intents_pb2 as beam__agents_dot_v1_dot_intents__pb2
+from beam_agents._protos import results_pb2 as beam__agents_dot_v1_dot_results__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x62\x65\x61m_agents/v1/state.proto\x12\x0e\x62\x65\x61m_agents.v1\x1a\x1e\x62\x65\x61m_agents/v1/envelopes.proto\"\x1c\n\x08KeyState\x12\x10\n\x08next_seq\x18\x01 \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x62\x65\x61m_agents/v1/state.proto\x12\x0e\x62\x65\x61m_agents.v1\x1a\x1e\x62\x65\x61m_agents/v1/envelopes.proto\x1a\x1c\x62\x65\x61m_agents/v1/intents.proto\x1a\x1c\x62\x65\x61m_agents/v1/results.proto\"\xcf\x02\n\x08KeyState\x12\x10\n\x08next_seq\x18\x01 \x01(\x03\x12\x32\n\x0c\x63ontinuation\x18\x02 \x01(\x0b\x32\x1c.beam_agents.v1.Continuation\x12,\n\x05queue\x18\x03 \x03(\x0b\x32\x1d.beam_agents.v1.AgentEnvelope\x12,\n\x06parked\x18\x04 \x03(\x0b\x32\x1c.beam_agents.v1.ParkedAnswer\x12\x0e\n\x06memory\x18\x05 \x01(\x0c\x12\x15\n\revent_digests\x18\x06 \x01(\x0c\x12\x16\n\x0e\x61nswer_digests\x18\x07 \x01(\x0c\x12+\n\ttimed_out\x18\x08 \x03(\x0b\x32\x18.beam_agents.v1.TimedOut\x12\x11\n\tactive_ms\x18\t \x01(\x03\x12\x15\n\x08\x61rmed_ms\x18\n \x01(\x03H\x00\x88\x01\x01\x42\x0b\n\t_armed_ms\"\xd2\x02\n\x0c\x43ontinuation\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12\x15\n\rorigin_digest\x18\x02 \x01(\x0c\x12\x11\n\tnext_step\x18\x03 \x01(\r\x12\x13\n\x0bmodel_calls\x18\x04 \x01(\r\x12\x10\n\x08snapshot\x18\x05 \x01(\x0c\x12\x0f\n\x07\x61\x64\x61pter\x18\x06 \x01(\t\x12\x18\n\x10snapshot_version\x18\x07 \x01(\x03\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\x08 \x01(\x03\x12\x14\n\x0cwait_for_any\x18\t \x01(\x08\x12+\n\x07intents\x18\n \x03(\x0b\x32\x1a.beam_agents.v1.OpenIntent\x12\x19\n\x0c\x63ompleted_by\x18\x0b \x01(\rH\x00\x88\x01\x01\x12\x11\n\ttimed_out\x18\x0c \x01(\x08\x12\x0c\n\x04held\x18\r \x01(\x08\x12\x14\n\x0chold_ends_ms\x18\x0e \x01(\x03\x42\x0f\n\r_completed_by\"\xf9\x01\n\nOpenIntent\x12\x0c\n\x04step\x18\x01 \x01(\r\x12-\n\x04kind\x18\x02 \x01(\x0e\x32\x1f.beam_agents.v1.ToolIntent.Kind\x12\x13\n\x0b\x66ingerprint\x18\x03 \x01(\x0c\x12\x14\n\x0cgrant_digest\x18\x04 \x01(\x0c\x12\x0f\n\x07\x61waited\x18\x05 \x01(\x08\x12,\n\x06result\x18\x06 \x01(\x0b\x32\x1a.beam_agents.v1.ToolResultH\x00\x12:\n\x08\x61pproval\x18\x07 \x01(\x0b\x32&.beam_agents.v1.AgentEnvelope.ApprovalH\x00\x42\x08\n\x06\x61nswer\"Q\n\x0cParkedAnswer\x12/\n\x08\x65nvelope\x18\x01 \x01(\x0b\x32\x1d.beam_agents.v1.AgentEnvelope\x12\x10\n\x08until_ms\x18\x02 \x01(\x03\"&\n\x08TimedOut\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12\r\n\x05steps\x18\x02 \x01(\rb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'beam_agents._protos.state_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_KEYSTATE']._serialized_start=78
-  _globals['_KEYSTATE']._serialized_end=106
+  _globals['_KEYSTATE']._serialized_start=139
+  _globals['_KEYSTATE']._serialized_end=474
+  _globals['_CONTINUATION']._serialized_start=477
+  _globals['_CONTINUATION']._serialized_end=815
+  _globals['_OPENINTENT']._serialized_start=818
+  _globals['_OPENINTENT']._serialized_end=1067
+  _globals['_PARKEDANSWER']._serialized_start=1069
+  _globals['_PARKEDANSWER']._serialized_end=1150
+  _globals['_TIMEDOUT']._serialized_start=1152
+  _globals['_TIMEDOUT']._serialized_end=1190
 # @@protoc_insertion_point(module_scope)
