@@ -1,0 +1,85 @@
+"""The digests of the wire: what identifies a request beyond its intent id.
+
+Every digest starts with its own label and length-prefixes what is of variable
+length, so that no two inputs share the same bytes. No time is ever covered.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from beam_agents._protos import ToolIntent
+from beam_agents.tools.canonical_json import canonical_json, parse_json
+from beam_agents.tools.errors import CanonicalJsonError
+
+
+def origin_digest(payload: bytes, *, event_time_ms: int, event_id: str = "") -> bytes:
+    """Digest the event that began an activation, to 16 bytes.
+
+    Args:
+        payload: The event's bytes.
+        event_time_ms: Told apart by, where the producer gives events no id.
+        event_id: The producer's own id; the event time is then left out.
+    """
+    return sha256(
+        _prefixed(b"beam-agents/origin/v1")
+        + _prefixed(event_id.encode())
+        + _i64(0 if event_id else event_time_ms)
+        + _prefixed(payload)
+    ).digest()[:16]
+
+
+def fingerprint(intent: ToolIntent) -> bytes:
+    """Digest what an intent asks for, to 32 bytes.
+
+    Two intents of one id and different fingerprints are different requests: a
+    retried activation took another path, or state was lost.
+    """
+    return sha256(
+        _prefixed(b"beam-agents/fingerprint/v1")
+        + _prefixed(intent.namespace.encode())
+        + _prefixed(intent.entity_key)
+        + _i64(intent.seq)
+        + _i64(intent.step_index)
+        + _i64(intent.kind or ToolIntent.TOOL)
+        + _prefixed(intent.tool_name.encode())
+        + _prefixed(_canonical(intent.args_json))
+        + _prefixed(intent.origin_digest)
+    ).digest()
+
+
+def grant_digest(*, namespace: str, entity_key: bytes, tool_name: str, args_json: str) -> bytes:
+    """Digest what a person was asked to allow, to 32 bytes (`Approval.args_digest`)."""
+    return sha256(
+        _prefixed(b"beam-agents/grant/v1")
+        + _prefixed(namespace.encode())
+        + _prefixed(entity_key)
+        + _prefixed(tool_name.encode())
+        + _prefixed(_canonical(args_json))
+    ).digest()
+
+
+def trace_id_for(*, namespace: str, entity_key: bytes, seq: int, origin_digest: bytes) -> bytes:
+    """Compute the trace id of an activation, 16 bytes; its resumes keep it."""
+    return sha256(
+        _prefixed(b"beam-agents/trace/v1")
+        + _prefixed(namespace.encode())
+        + _prefixed(entity_key)
+        + _i64(seq)
+        + _prefixed(origin_digest)
+    ).digest()[:16]
+
+
+def _prefixed(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+def _i64(number: int) -> bytes:
+    return number.to_bytes(8, "big", signed=True)
+
+
+def _canonical(args_json: str) -> bytes:
+    try:
+        return canonical_json(parse_json(args_json))
+    except CanonicalJsonError:
+        return args_json.encode()  # refused later; until then it still needs a fingerprint

@@ -1,0 +1,114 @@
+"""Topic URIs, and the header that names a record's message type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from google.protobuf.message import Message
+
+# On every record that we write: the name of the message that its value holds.
+TYPE_HEADER = "beam-agents-type"
+
+
+def type_header(message_type: type[Message]) -> tuple[str, bytes]:
+    """Return the header for records that hold this message."""
+    return TYPE_HEADER, message_type.DESCRIPTOR.name.encode()
+
+
+def declared_type(headers: Iterable[tuple[str, bytes]]) -> str | None:
+    """Return the message type that a record declares; None where it says nothing.
+
+    Readers refuse a record of another type, because one message can parse as
+    another, and accept a record that declares none.
+    """
+    for name, value in headers:
+        if name == TYPE_HEADER:
+            return value.decode(errors="replace")
+    return None
+
+
+class UriError(ValueError):
+    """A URI does not name what it should; the message masks its credentials."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicUri:
+    """Where the records of a topic are.
+
+    Attributes:
+        scheme: `memory`, `sqlite`, `kafka` or `pubsub`.
+        hosts: `host:port` of each Kafka broker; for Pub/Sub the project; else empty.
+        path: The file of an sqlite bus, relative or absolute; else empty.
+        topic: The topic's name (in Pub/Sub the topic or subscription).
+        params: The query, such as `group`; without sqlite's `topic`.
+    """
+
+    scheme: str
+    hosts: tuple[str, ...]
+    path: str
+    topic: str
+    params: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def parse(cls, text: str) -> TopicUri:
+        """Read a topic URI.
+
+        Raises:
+            UriError: Saying what is missing, and how the scheme is written.
+        """
+        try:
+            parts = urlsplit(text)
+        except ValueError as error:
+            raise UriError(f"{mask_uri(text)!r} is not a URI: {error}") from None
+        if parts.scheme not in _FORMS:
+            known = ", ".join(_FORMS)
+            raise UriError(f"{mask_uri(text)!r} has no known scheme: use one of {known}")
+        uri = cls._of(parts)
+        if uri is None:
+            raise UriError(f"{mask_uri(text)!r} is not of the form {_FORMS[parts.scheme]}")
+        return uri
+
+    @classmethod
+    def _of(cls, parts: SplitResult) -> TopicUri | None:
+        """Build the URI of a known scheme; None where it lacks or has too much."""
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+        params = dict(pairs)
+        if parts.fragment or "@" in parts.netloc or len(params) < len(pairs):
+            return None
+        path = unquote(parts.path).removeprefix("/")
+        hosts: tuple[str, ...] = ()
+        if parts.scheme == "sqlite":
+            topic = params.pop("topic", "")
+            well_formed = path and not parts.netloc
+        elif parts.scheme == "memory":
+            path, topic, well_formed = "", parts.netloc, not path
+        else:
+            path, topic = "", path
+            hosts = tuple(parts.netloc.split(",")) if parts.scheme == "kafka" else (parts.netloc,)
+            well_formed = all(hosts) and "/" not in topic
+        if not (topic and well_formed):
+            return None
+        return cls(parts.scheme, hosts, path, topic, MappingProxyType(params))
+
+
+_FORMS = {
+    "memory": "memory://name",
+    "sqlite": "sqlite:///file.db?topic=name (four slashes for an absolute path)",
+    "kafka": "kafka://host:9092[,host:9092]/topic (credentials come from the environment)",
+    "pubsub": "pubsub://project/topic-or-subscription",
+}
+
+_USERINFO = re.compile(r"(?<=://)[^/?#\s]*@")
+_SECRET_PARAM = re.compile(
+    r"([?&][^=&#\s]*(?:password|passwd|pwd|secret|token|key|credential)[^=&#\s]*=)[^&#\s]+",
+    re.IGNORECASE,
+)
+
+
+def mask_uri(text: str) -> str:
+    """Replace the credentials of every URI in a text, so that it may be printed."""
+    return _SECRET_PARAM.sub(r"\1***", _USERINFO.sub("***@", text))
