@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,7 +43,7 @@ class KafkaSecurity:
         """Build the keyword arguments of an aiokafka client; reads the files.
 
         Raises:
-            OSError: A file cannot be read, or does not hold what it should (`ssl.SSLError`).
+            OSError: A file cannot be read, or does not hold what it should.
         """
         arguments: dict[str, Any] = {"security_protocol": self.protocol}
         if self.uses_sasl:
@@ -52,6 +51,8 @@ class KafkaSecurity:
             arguments["sasl_plain_username"] = self.username
             arguments["sasl_plain_password"] = self.password
         if self.uses_tls:
+            import ssl  # not for those who only ask for --help
+
             context = ssl.create_default_context(cafile=self.ca_file)
             if self.cert_file:
                 context.load_cert_chain(self.cert_file, self.key_file)

@@ -1,0 +1,95 @@
+"""The embedded bus keeps the contracts of `Source` and `Sink`, through its adapters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from beam_agents.effector.backends.sqlite_sink import SqliteSink
+from beam_agents.effector.backends.sqlite_source import SqliteSource
+from beam_agents.effector.errors import BackendUnavailable
+from beam_agents.effector.testing.log_contract import (
+    LogBench,
+    LoggedRecord,
+    Member,
+    SinkContract,
+    SourceContract,
+)
+from beam_agents.embedded import EmbeddedBus, NewRecord
+
+_GROUP = "effector"
+_LEASE_MS = 2_000
+_HOUR_MS = 3_600_000
+
+
+class SqliteLogBench(LogBench):
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+        self._bus = EmbeddedBus(path)
+
+    def source(self) -> SqliteSource:
+        return SqliteSource(self._path, "intents", group=_GROUP, lease_ms=_LEASE_MS)
+
+    def sink(self) -> SqliteSink:
+        return SqliteSink(self._path, "intents")
+
+    async def append(self, *records: LoggedRecord) -> None:
+        self._bus.publish_all(
+            "intents", [NewRecord(each.key, each.value, each.headers) for each in records]
+        )
+
+    async def records(self) -> list[LoggedRecord]:
+        return [
+            LoggedRecord(record.key, record.value, record.headers)
+            for record in self._bus.records("intents")
+        ]
+
+    async def take_away(self, member: Member) -> None:
+        # Another process whose clock says that the lease is over.
+        ahead = EmbeddedBus(self._path, clock_ms=lambda: time.time_ns() // 1_000_000 + _HOUR_MS)
+        with ahead, ahead.consumer(_GROUP, "intents") as thief:
+            assert thief.heartbeat()
+            await member.told.wait()
+
+    def close(self) -> None:
+        self._bus.close()
+
+
+@pytest.fixture
+def log_bench(tmp_path: Path) -> Iterator[SqliteLogBench]:
+    bench = SqliteLogBench(tmp_path / "bus.db")
+    yield bench
+    bench.close()
+
+
+class TestSqliteSource(SourceContract):
+    pass
+
+
+class TestSqliteSink(SinkContract):
+    pass
+
+
+async def test_a_standby_takes_over_when_the_owner_closes(log_bench: SqliteLogBench) -> None:
+    owner = await Member.join(log_bench.source())
+    await log_bench.append(LoggedRecord(b"k", b"0"))
+    await owner.finish(await owner.fetch(1))
+    standby = await Member.join(log_bench.source())
+    await log_bench.append(LoggedRecord(b"k", b"1"))
+
+    await owner.source.aclose()
+
+    [delivery] = await standby.fetch(1)
+    assert delivery.value == b"1"
+    await standby.source.aclose()
+
+
+async def test_a_file_in_a_missing_folder_is_named(tmp_path: Path) -> None:
+    sink = SqliteSink(str(tmp_path / "missing" / "bus.db"), "results")
+
+    with pytest.raises(BackendUnavailable, match=r"missing/bus\.db"):
+        await sink.open()
+    await sink.aclose()
