@@ -100,6 +100,8 @@ class EmbeddedBus:
         batch = list(records)
         with self._database.write() as connection:
             start = self._end_offset(topic)
+            if not batch:
+                return range(start, start)
             now_ms = self._clock_ms()
             connection.executemany(
                 _INSERT,
