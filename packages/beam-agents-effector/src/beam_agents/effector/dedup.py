@@ -115,6 +115,12 @@ def _leased(record: DedupRecord, now_ms: int, lease_ms: int) -> DedupRecord:
 # --- ownership ---------------------------------------------------------------------------------
 
 
+def require_token(token: str) -> None:
+    """Refuse an empty token: it stands for a record that nobody owns."""
+    if not token:
+        raise ValueError("a claim needs a token of its own, which is not empty")
+
+
 def _owns(record: DedupRecord | None, claim: Claim) -> bool:
     """Whether nobody took over. The token counts, too: after a flush, attempts start again at 1."""
     return record is not None and record.token == claim.token and record.attempt == claim.attempt
@@ -152,6 +158,7 @@ def claim(
     Every claim on a record raises its end to this copy's own, whatever the answer
     (*counterexample*: a copy with a later deadline, answered Busy, outlived the record).
     """
+    require_token(token)
     record = live(record, now_ms)
     forgotten = _may_be_forgotten(now_ms, expires_at_ms)
     if record is None:

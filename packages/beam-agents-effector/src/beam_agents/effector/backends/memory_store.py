@@ -8,7 +8,14 @@ from typing import TypeVar
 
 from beam_agents.effector.backends.transacted_rules import TransactedRules
 from beam_agents.effector.clock import SystemClock
-from beam_agents.effector.dedup import RESULT_TTL_MS, GrantRecord, GrantRule, Rule, live
+from beam_agents.effector.dedup import (
+    RESULT_TTL_MS,
+    GrantRecord,
+    GrantRule,
+    Rule,
+    UnreadableRecord,
+    live,
+)
 from beam_agents.effector.ports import Clock, DedupRecord
 
 _A = TypeVar("_A")
@@ -44,10 +51,12 @@ class MemoryStore(TransactedRules):
         """Read a record. Changes nothing."""
         return live(self._records.get(intent_id), self._clock.now_ms())
 
-    async def _judge(self, intent_ids: Sequence[str], rules: Sequence[Rule[_A]]) -> list[_A]:
+    async def _judge(
+        self, intent_ids: Sequence[str], rules: Sequence[Rule[_A]]
+    ) -> list[_A | UnreadableRecord]:
         now_ms = self._clock.now_ms()
         self._forget_ended(now_ms)
-        answers = []
+        answers: list[_A | UnreadableRecord] = []
         for intent_id, rule in zip(intent_ids, rules, strict=True):
             before = self._records.get(intent_id)
             record, answer = rule(before, now_ms)

@@ -99,9 +99,12 @@ class SqliteRecords:
             keep_until_ms,
         )
 
-    def judge(self, intent_id: str, rule: Rule[_A], now_ms: int) -> _A:
+    def judge(self, intent_id: str, rule: Rule[_A], now_ms: int) -> _A | UnreadableRecord:
         """Apply a rule to the record of an intent, and keep what it says."""
-        before = self.intent(intent_id)
+        try:
+            before = self.intent(intent_id)
+        except UnreadableRecord as error:
+            return error
         record, answer = rule(before, now_ms)
         if record is not None and record is not before:
             self._connection.execute(

@@ -13,7 +13,7 @@ from beam_agents.effector.backends.sqlite_records import SqliteRecords
 from beam_agents.effector.backends.transacted_rules import TransactedRules
 from beam_agents.effector.backends.turn_batch import TurnBatch
 from beam_agents.effector.clock import SystemClock
-from beam_agents.effector.dedup import RESULT_TTL_MS, GrantRule, Rule, live
+from beam_agents.effector.dedup import RESULT_TTL_MS, GrantRule, Rule, UnreadableRecord, live
 from beam_agents.effector.ports import Clock, DedupRecord, StoreUnavailable
 
 _A = TypeVar("_A")
@@ -70,14 +70,16 @@ class SqliteStore(TransactedRules):
         )
         return cast("DedupRecord | None", record)
 
-    async def _judge(self, intent_ids: Sequence[str], rules: Sequence[Rule[_A]]) -> list[_A]:
+    async def _judge(
+        self, intent_ids: Sequence[str], rules: Sequence[Rule[_A]]
+    ) -> list[_A | UnreadableRecord]:
         answers = await self._batch.submit(
             lambda records, now_ms: [
                 records.judge(intent_id, rule, now_ms)
                 for intent_id, rule in zip(intent_ids, rules, strict=True)
             ]
         )
-        return cast("list[_A]", answers)
+        return cast("list[_A | UnreadableRecord]", answers)
 
     async def _judge_grant(self, grant_id: str, rule: GrantRule) -> bool:
         answer = await self._batch.submit(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from beam_agents.effector import dedup
-from beam_agents.effector.dedup import GrantRule, Rule
+from beam_agents.effector.dedup import GrantRule, Rule, UnreadableRecord
 from beam_agents.effector.ports import (
     Claim,
     ClaimAnswer,
@@ -30,8 +30,13 @@ class TransactedRules(ABC):
         self.result_ttl_ms = result_ttl_ms
 
     @abstractmethod
-    async def _judge(self, intent_ids: Sequence[str], rules: Sequence[Rule[_A]]) -> list[_A]:
-        """Apply each rule to the record of its intent, in one transaction."""
+    async def _judge(
+        self, intent_ids: Sequence[str], rules: Sequence[Rule[_A]]
+    ) -> list[_A | UnreadableRecord]:
+        """Apply each rule to the record of its intent, in one transaction.
+
+        In place of an answer, an `UnreadableRecord` for that intent alone.
+        """
 
     @abstractmethod
     async def _judge_grant(self, grant_id: str, rule: GrantRule) -> bool:
@@ -42,7 +47,10 @@ class TransactedRules(ABC):
         """Read a record, for operators. Changes nothing."""
 
     async def _judge_one(self, intent_id: str, rule: Rule[_A]) -> _A:
-        return (await self._judge((intent_id,), (rule,)))[0]
+        (answer,) = await self._judge((intent_id,), (rule,))
+        if isinstance(answer, UnreadableRecord):
+            raise answer
+        return answer
 
     async def claim(
         self,
@@ -82,10 +90,11 @@ class TransactedRules(ABC):
                 record, now_ms, claim, lease_ms=lease_ms, result_ttl_ms=self.result_ttl_ms
             )
 
-        held = await self._judge(
+        answers = await self._judge(
             [claim.intent_id for claim in claims], [rule_for(claim) for claim in claims]
         )
-        return [claim for claim, still_ours in zip(claims, held, strict=True) if not still_ours]
+        # An unreadable record is not the one that we wrote: a newer worker took over.
+        return [claim for claim, held in zip(claims, answers, strict=True) if held is not True]
 
     async def complete(
         self, claim: Claim, fingerprint: bytes, result: bytes, *, expires_at_ms: int

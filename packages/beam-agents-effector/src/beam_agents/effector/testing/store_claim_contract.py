@@ -74,6 +74,15 @@ class ClaimContract:
             assert (await bench.claimed("a", intent_id=intent_id)).attempt == 1
             assert isinstance(await bench.claim("b", intent_id=intent_id), Busy)
 
+    async def test_a_claim_without_a_token_is_a_mistake(self, bench: StoreBench) -> None:
+        await bench.store.release(await bench.claimed("a"))  # the record's token is empty now
+
+        try:
+            answer = await bench.claim("")
+        except ValueError:
+            return
+        raise AssertionError(f"a claim without a token was answered {answer}")
+
     # --- the same token again: a lost reply ---
 
     async def test_repeating_a_claim_gives_the_same_attempt(self, bench: StoreBench) -> None:
