@@ -1,0 +1,108 @@
+"""Calling the agent function: in bounded time, and with every way to fail made a value."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from traceback import TracebackException, format_list
+
+from beam_agents.core.agent import Agent, Complete, Suspend
+from beam_agents.core.context import ActivationContext
+
+_TRACEBACK_FRAMES = 8
+_DETAIL_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The run changes nothing.
+
+    Attributes:
+        reason: A reason of `ActivationErrorRecord`.
+        detail: What happened, bounded.
+    """
+
+    reason: str
+    detail: str
+
+
+class _TimeIsUp(Exception):
+    pass
+
+
+async def invoke(
+    agent: Agent, context: ActivationContext, timeout_ms: int
+) -> Complete | Suspend | Failed:
+    """Run the agent function once.
+
+    Only a cancellation from outside, by a bundle that gives up, is raised.
+    """
+    try:
+        call = agent(context)
+        if not inspect.isawaitable(call):
+            return _invalid(f"the agent returned {call!r:.200} at once: define it by `async def`")
+        returned = await _within(timeout_ms, call)
+    except _TimeIsUp:
+        return Failed(
+            "activation_timeout",
+            f"the agent ran longer than AgentConfig(activation_timeout_ms={timeout_ms})",
+        )
+    except asyncio.CancelledError as error:
+        if _is_cancelled_from_outside():
+            raise
+        return Failed("agent_failed", _describe(error))
+    except BaseException as error:  # a SystemExit would end every key's loop
+        return Failed("agent_failed", _describe(error))
+    if not isinstance(returned, (Complete, Suspend)):
+        return _invalid(f"the agent returned {returned!r:.200}: return Complete or Suspend")
+    return returned
+
+
+async def _within(limit_ms: int, call: Awaitable[Complete | Suspend]) -> Complete | Suspend:
+    """Await a call, or cancel it when its time is up.
+
+    By hand: Python 3.10 has no `asyncio.timeout`, and later ones spend on it a
+    fifth of what a whole activation costs here.
+    """
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - activations run in tasks of their own
+    expired = False
+
+    def expire() -> None:
+        nonlocal expired
+        expired = True
+        task.cancel()
+
+    timer = asyncio.get_running_loop().call_later(limit_ms / 1000, expire)
+    try:
+        returned = await call
+    except asyncio.CancelledError:
+        if not expired:
+            raise
+    finally:
+        timer.cancel()
+    if expired:  # also where the agent swallowed the cancellation
+        if hasattr(task, "uncancel"):
+            task.uncancel()
+        raise _TimeIsUp
+    return returned
+
+
+def _is_cancelled_from_outside() -> bool:
+    # Python 3.10 cannot tell: there, an agent's own CancelledError fails the bundle.
+    cancelling = getattr(asyncio.current_task(), "cancelling", None)
+    return cancelling is None or cancelling() > 0
+
+
+def _describe(error: BaseException) -> str:
+    """Return type and message, then the last frames."""
+    report = TracebackException.from_exception(error)
+    summary = "".join(report.format_exception_only())
+    frames = "".join(format_list(report.stack[-_TRACEBACK_FRAMES:]))
+    return f"{summary}{frames}"[:_DETAIL_CHARS]
+
+
+def _invalid(detail: str) -> Failed:
+    return Failed("invalid_return", detail)

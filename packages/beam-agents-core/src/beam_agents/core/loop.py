@@ -1,0 +1,43 @@
+"""The event loop of a worker process: one thread on which every agent function runs.
+
+A thread of its own, since the bundle's thread may run a loop already (notebooks),
+and since Beam's state and timers belong to the bundle's thread alone. It outlives
+DoFns, which some runners make anew for each bundle, and so do model clients on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+_thread: threading.Thread | None = None
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on the process's loop, and block until it is done."""
+    future: Future[T] = asyncio.run_coroutine_threadsafe(coroutine, _running_loop())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()  # an interrupted bundle leaves nothing running behind
+        raise
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    global _loop, _thread
+    with _lock:
+        # A forked child inherits the variables, but not the thread.
+        if _loop is None or _thread is None or not _thread.is_alive():
+            _loop = asyncio.new_event_loop()
+            _thread = threading.Thread(
+                target=_loop.run_forever, name="beam-agents-activations", daemon=True
+            )
+            _thread.start()
+        return _loop

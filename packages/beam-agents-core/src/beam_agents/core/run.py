@@ -1,0 +1,66 @@
+"""One run of the agent function: its place, its time, and what it is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from beam_agents._protos import AgentEnvelope
+from beam_agents._protos.state_pb2 import Continuation
+from beam_agents.intents.fingerprint import origin_digest, trace_id_for
+from beam_agents.intents.identity import intent_id_for
+
+
+@dataclass
+class Run:
+    """What is known before the agent function is called.
+
+    Attributes:
+        namespace: Of the agent.
+        key: The raw entity key.
+        seq: Index of the logical activation.
+        now_ms: The activation's only clock.
+        event_time_ms: Of the envelope or timer that caused the run.
+        memory: The key's memory so far.
+        event: What began the activation; None on a resume.
+        continuation: What the wait left; None on a fresh run.
+    """
+
+    namespace: str
+    key: bytes
+    seq: int
+    now_ms: int
+    event_time_ms: int
+    memory: bytes = b""
+    event: AgentEnvelope | None = None
+    continuation: Continuation | None = None
+
+    @property
+    def first_step(self) -> int:
+        """The step of the first intent that this run stages."""
+        return self.continuation.next_step if self.continuation is not None else 0
+
+    @cached_property
+    def origin_digest(self) -> bytes:
+        """Digest of the event that began the activation; resumes keep it."""
+        if self.event is None:
+            return self.continuation.origin_digest if self.continuation is not None else b""
+        return origin_digest(
+            self.event.external_event,
+            event_time_ms=self.event.event_time_ms,
+            event_id=self.event.event_id,
+        )
+
+    @cached_property
+    def trace_id(self) -> bytes:
+        """Names the activation in traces, over all its runs."""
+        return trace_id_for(
+            namespace=self.namespace,
+            entity_key=self.key,
+            seq=self.seq,
+            origin_digest=self.origin_digest,
+        )
+
+    def intent_id(self, step: int) -> str:
+        """Return the id of one of this activation's intents."""
+        return intent_id_for(self.key, self.seq, step, namespace=self.namespace)

@@ -1,0 +1,140 @@
+"""`RunAgent`: the engine as a transform, with everything checked that can be before it runs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import apache_beam as beam
+from apache_beam.internal import pickler
+from apache_beam.pvalue import PCollection, TaggedOutput
+from apache_beam.transforms.window import GlobalWindows
+
+from beam_agents._protos import ActivationErrorRecord, AgentEnvelope, Completion, ToolIntent
+from beam_agents.core.agent import Agent
+from beam_agents.core.config import AgentConfig
+from beam_agents.core.dofn import COMPLETIONS, ERRORS, INTENTS, OUTPUT, RunAgentDoFn
+from beam_agents.core.errors import PipelineError
+
+Keyed = tuple[bytes, AgentEnvelope]
+
+# Two agents of one namespace would mint the same intent ids for a key.
+_namespaces: WeakKeyDictionary[beam.Pipeline, dict[str, str]] = WeakKeyDictionary()
+
+
+class AgentOutputs(NamedTuple):
+    """What a `RunAgent` gives.
+
+    Attributes:
+        output: The bytes of each `Complete(output=…)`.
+        intents: Every `ToolIntent`: write them to the intents topic, or nothing happens.
+        errors: What went wrong, as `ActivationErrorRecord`s.
+        completions: A `Completion` for each activation that ended by `Complete`.
+    """
+
+    output: PCollection[bytes]
+    intents: PCollection[ToolIntent]
+    errors: PCollection[ActivationErrorRecord]
+    completions: PCollection[Completion]
+
+
+class RunAgent(beam.PTransform[PCollection[Keyed], AgentOutputs]):
+    """Runs an agent over keyed envelopes: `keyed | RunAgent(agent, config=…)`.
+
+    Args:
+        agent: `async (ctx: ActivationContext) -> Complete | Suspend`.
+        config: Its settings.
+
+    Raises:
+        PipelineError: The agent cannot be called or pickled; when applied: the
+            input is windowed or not keyed by bytes, or the namespace is taken.
+    """
+
+    def __init__(self, agent: Agent, config: AgentConfig | None = None) -> None:
+        super().__init__()
+        if not callable(agent):
+            raise PipelineError(f"the agent must be an async function, not {agent!r}")
+        self._config = config if config is not None else AgentConfig()
+        self._dofn = RunAgentDoFn(agent, self._config, token=uuid.uuid4().hex)
+        _require_picklable(self._dofn)
+
+    def expand(self, pcoll: PCollection[Keyed]) -> AgentOutputs:
+        """Build the step that checks keys, and the one that runs the agent."""
+        _require_global_window(pcoll)
+        _require_keyed_by_bytes(pcoll.element_type)
+        self._take_namespace(pcoll.pipeline)
+        # A typed step of our own: without it the key's coder would be guessed.
+        keyed, malformed = pcoll | "CheckKeys" >> beam.ParDo(
+            _CheckKeys(self._config.namespace)
+        ).with_output_types(Keyed, errors=ActivationErrorRecord).with_outputs(ERRORS, main="keyed")
+        ran = keyed | "Run" >> beam.ParDo(self._dofn).with_output_types(
+            bytes,
+            intents=ToolIntent,
+            errors=ActivationErrorRecord,
+            completions=Completion,
+        ).with_outputs(INTENTS, ERRORS, COMPLETIONS, main=OUTPUT)
+        errors = (malformed, ran.errors) | "Errors" >> beam.Flatten()
+        return AgentOutputs(ran.output, ran.intents, errors, ran.completions)
+
+    def _take_namespace(self, pipeline: beam.Pipeline) -> None:
+        taken = _namespaces.setdefault(pipeline, {})
+        namespace, label = self._config.namespace, self.label
+        if namespace in taken:
+            raise PipelineError(
+                f"RunAgent {label!r} has the namespace {namespace!r} of {taken[namespace]!r}: "
+                "give each agent its own by AgentConfig(namespace=…)"
+            )
+        taken[namespace] = label
+
+
+class _CheckKeys(beam.DoFn):
+    """Lets keyed envelopes pass, and reports what is none."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+
+    def process(self, element: Any) -> Iterator[Any]:
+        """Tell what keyed elements are made of."""
+        match element:
+            case (bytes(), AgentEnvelope()):
+                yield element
+            case (key, AgentEnvelope() as envelope):
+                problem = f"the key {key!r} must be bytes: encode it, as by str.encode()"
+                yield TaggedOutput(ERRORS, self._malformed(problem, envelope))
+            case _:
+                problem = f"{element!r:.200} must be (bytes, AgentEnvelope)"
+                yield TaggedOutput(ERRORS, self._malformed(problem, None))
+
+    def _malformed(self, detail: str, envelope: AgentEnvelope | None) -> ActivationErrorRecord:
+        return ActivationErrorRecord(
+            reason="malformed", detail=detail, envelope=envelope, namespace=self._namespace
+        )
+
+
+def _require_picklable(dofn: RunAgentDoFn) -> None:
+    try:
+        pickler.dumps(dofn)
+    except Exception as error:
+        raise PipelineError(
+            f"the agent or its config cannot be pickled ({type(error).__name__}: {error}): "
+            "make clients in provider_factory or inside the function, not around it"
+        ) from error
+
+
+def _require_global_window(pcoll: PCollection[Any]) -> None:
+    windowing = pcoll.windowing.windowfn
+    if not isinstance(windowing, GlobalWindows):
+        raise PipelineError(
+            f"RunAgent needs the global window, not {windowing!r}: intent ids would collide "
+            "across windows; apply WindowInto(GlobalWindows()) before it"
+        )
+
+
+def _require_keyed_by_bytes(element_type: Any) -> None:
+    parts = getattr(element_type, "tuple_types", None)
+    if parts and parts[0] not in (bytes, Any) and isinstance(parts[0], type):
+        raise PipelineError(
+            f"RunAgent needs keys of bytes, not {parts[0].__name__}: encode them before it"
+        )
