@@ -28,8 +28,13 @@ JsonValue: TypeAlias = "dict[str, JsonValue] | list[JsonValue] | str | int | flo
 MAX_DEPTH = 200
 
 
-def canonical_json(value: object) -> bytes:
+def canonical_json(value: object, *, default: Callable[[object], object] | None = None) -> bytes:
     """Encode a tree of dicts, lists, tuples, strings, numbers, booleans and None.
+
+    Args:
+        value: The tree.
+        default: Opens up a value of any other type, as in `json.dumps`; raises
+            `TypeError` where it cannot.
 
     Raises:
         CanonicalJsonError: For NaN, an infinity, a lone surrogate, a key that is no
@@ -44,9 +49,11 @@ def canonical_json(value: object) -> bytes:
             if encoded.isascii() or not _ASTRAL.search(encoded):
                 return encoded
     try:
-        return _Writer().text(value).encode()
+        return _Writer(default or _no_default).text(value).encode()
     except _Refused as refused:
         raise refused.error() from None
+    except RecursionError:
+        raise CanonicalJsonError("$", "nested deeper than the stack allows here") from None
 
 
 def parse_json(text: str | bytes) -> JsonValue:
@@ -108,7 +115,8 @@ class _Refused(Exception):
 class _Writer:
     """Writes any tree, and knows where it is when it must refuse."""
 
-    def __init__(self) -> None:
+    def __init__(self, default: Callable[[object], object]) -> None:
+        self._default = default
         self._open: set[int] = set()
 
     def text(self, value: object) -> str:
@@ -128,7 +136,7 @@ class _Writer:
             return self._array(value)
         if isinstance(value, _Fault):
             raise _Refused(value.problem)
-        raise _Refused(f"{type(value).__qualname__} has no JSON form")
+        return self._other(value)
 
     def _object(self, value: dict[object, object]) -> str:
         self._enter(value)
@@ -155,12 +163,23 @@ class _Writer:
         self._open.remove(id(value))
         return "[" + ",".join(members) + "]"
 
+    def _other(self, value: object) -> str:
+        try:
+            opened = self._default(value)
+        except TypeError as error:
+            raise _Refused(str(error)) from error
+        return self.text(opened)
+
     def _enter(self, value: object) -> None:
         if id(value) in self._open:
             raise _Refused("contains itself")
         if len(self._open) == MAX_DEPTH:
             raise _Refused(f"nested deeper than {MAX_DEPTH} levels")
         self._open.add(id(value))
+
+
+def _no_default(value: object) -> object:
+    raise TypeError(f"{type(value).__qualname__} has no JSON form")
 
 
 def _sorted_keys(value: dict[object, object]) -> list[str]:

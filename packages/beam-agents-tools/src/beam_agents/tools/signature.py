@@ -1,0 +1,175 @@
+"""Reads a callable's signature: which parameters a model fills, and which one is injected."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic.fields import FieldInfo
+from typing_extensions import TypeAliasType
+
+from beam_agents.tools.errors import ToolDefinitionError
+from beam_agents.tools.intent_info import IntentInfo
+
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter that the arguments fill.
+
+    Attributes:
+        name: The parameter's name, and the key in the arguments.
+        annotation: The resolved type.
+        default: The function's own default, or `REQUIRED`.
+    """
+
+    name: str
+    annotation: Any
+    default: object = REQUIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a callable takes.
+
+    Attributes:
+        arguments: In the order of the definition.
+        intent_parameter: The name of the parameter that takes the `IntentInfo`, if any.
+    """
+
+    arguments: tuple[Argument, ...]
+    intent_parameter: str | None
+
+    @classmethod
+    def of(cls, function: Callable[..., object]) -> Signature:
+        """Read a function, a bound method, a callable object or a partial of one.
+
+        Raises:
+            ToolDefinitionError: Naming the parameter that arguments by name cannot fill.
+        """
+        source = underlying(function)
+        arguments: list[Argument] = []
+        injected: list[str] = []
+        for parameter in _parameters(function):
+            annotation = _resolved(parameter, source)
+            if _without_wrapping(annotation) is IntentInfo:
+                _require_keyword_only(parameter)
+                injected.append(parameter.name)
+            else:
+                _refuse_field_default(parameter)
+                arguments.append(Argument(parameter.name, annotation, parameter.default))
+        if len(injected) > 1:
+            raise ToolDefinitionError(f"takes the IntentInfo twice, as {injected}: keep one")
+        return cls(tuple(arguments), injected[0] if injected else None)
+
+
+def is_intent_parameter(parameter: inspect.Parameter, function: Callable[..., object]) -> bool:
+    """Tell whether a parameter's annotation asks for the `IntentInfo`."""
+    return _without_wrapping(_resolved(parameter, underlying(function))) is IntentInfo
+
+
+def underlying(function: Callable[..., object]) -> Callable[..., object]:
+    """Return the plain function behind partials, decorators, methods and callable objects."""
+    while True:
+        if isinstance(function, partial):
+            function = function.func
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif inspect.ismethod(function):
+            function = function.__func__
+        elif inspect.isroutine(function):
+            return function
+        else:
+            function = type(function).__call__
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError as error:
+        raise ToolDefinitionError(f"has no signature to read: {error}") from None
+    fixed = _fixed_by_partial(function)
+    for parameter in parameters:
+        if parameter.name not in fixed:
+            _require_expressible(parameter)
+    return [parameter for parameter in parameters if parameter.name not in fixed]
+
+
+def _fixed_by_partial(function: object) -> Mapping[str, object]:
+    # What the author has fixed is theirs: a model must neither see nor replace it.
+    return function.keywords if isinstance(function, partial) else {}
+
+
+_UNNAMED = {
+    inspect.Parameter.POSITIONAL_ONLY: "is positional-only",
+    inspect.Parameter.VAR_POSITIONAL: "is variadic (`*`)",
+    inspect.Parameter.VAR_KEYWORD: "is variadic (`**`)",
+}
+
+
+def _require_expressible(parameter: inspect.Parameter) -> None:
+    if parameter.kind in _UNNAMED:
+        raise ToolDefinitionError(
+            f"parameter {parameter.name!r} {_UNNAMED[parameter.kind]}: "
+            "arguments come by name, so give each its own named parameter"
+        )
+    if parameter.annotation is REQUIRED:
+        hint = (
+            ": decorate the bound method, `tool(service.method)`"
+            if parameter.name in {"self", "cls"}
+            else ": the schema and the validation are made from it"
+        )
+        raise ToolDefinitionError(f"parameter {parameter.name!r} has no annotation{hint}")
+
+
+def _require_keyword_only(parameter: inspect.Parameter) -> None:
+    if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        raise ToolDefinitionError(
+            f"parameter {parameter.name!r} takes the IntentInfo, "
+            f"so it must be keyword-only: `*, {parameter.name}: IntentInfo`"
+        )
+
+
+def _refuse_field_default(parameter: inspect.Parameter) -> None:
+    if isinstance(parameter.default, FieldInfo):
+        raise ToolDefinitionError(
+            f"parameter {parameter.name!r} has a Field as its default, which a direct call "
+            f"would receive: write `{parameter.name}: Annotated[…, Field(…)] = default`"
+        )
+
+
+def _resolved(parameter: inspect.Parameter, source: Callable[..., object]) -> Any:
+    """Evaluate an annotation in the module of the author, strings inside it included."""
+    # get_type_hints reads classes and functions; a class has no implicit Optional on 3.10.
+    holder = type("_", (), {"__annotations__": {parameter.name: parameter.annotation}})
+    type_parameters = {each.__name__: each for each in getattr(source, "__type_params__", ())}
+    try:
+        hints = typing.get_type_hints(
+            holder, getattr(source, "__globals__", {}), type_parameters, include_extras=True
+        )
+    except Exception as error:  # whatever evaluating the author's expression raises
+        raise ToolDefinitionError(
+            f"parameter {parameter.name!r}: its annotation {parameter.annotation!r} "
+            f"cannot be resolved ({type(error).__name__}: {error}): define or import the type "
+            "at module level, outside `if TYPE_CHECKING`"
+        ) from error
+    return hints[parameter.name]
+
+
+def _without_wrapping(annotation: Any) -> Any:
+    """Look through `Annotated`, type aliases and `Optional`."""
+    if isinstance(annotation, TypeAliasType):
+        return _without_wrapping(annotation.__value__)
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return _without_wrapping(inner[0])
+    if origin in (typing.Union, types.UnionType):
+        members = [each for each in inner if each is not type(None)]
+        return _without_wrapping(members[0]) if len(members) == 1 else annotation
+    return annotation
