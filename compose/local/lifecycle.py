@@ -36,7 +36,7 @@ class Service:
 
     @property
     def address(self) -> str:
-        return f"{HOST}:{self.server.port}"
+        return f"{HOST}:{self.server.port.number}"
 
     def up(self) -> str:
         """Start the server, unless it runs; return once it answers."""
@@ -62,7 +62,7 @@ class Service:
         if process is None:
             return "down"
         try:
-            self.server.ask(self.server.port)
+            self.server.ask(self.server.port.number)
         except OSError as error:
             return f"started, pid {process.pid}, but no answer on {self.address}: {error}"
         return f"up on {self.address}, pid {process.pid}, log {self.log}"
@@ -75,17 +75,17 @@ class Service:
     def _refuse_a_taken_port(self) -> None:
         # Otherwise the stranger would answer in our server's place, and tests run against it.
         with socket.socket() as probe:
-            if probe.connect_ex((HOST, self.server.port)) == 0:
+            if probe.connect_ex((HOST, self.server.port.number)) == 0:
                 raise Unusable(
                     f"{self.name}: {self.address} is taken by a process that was not started"
-                    f" here; set {self.server.port_variable} to another port"
+                    f" here; set {self.server.port.variable} to another port"
                 )
 
     def _wait_until_it_answers(self, process: processes.Recorded) -> None:
         deadline = time.monotonic() + self.server.patience_s
         while True:
             try:
-                return self.server.ask(self.server.port)
+                return self.server.ask(self.server.port.number)
             except OSError as error:
                 reason = str(error)
             if not process.alive:

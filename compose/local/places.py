@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 HOST = "127.0.0.1"
@@ -21,6 +22,16 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beam-agents"
 
 
-def port_from(variable: str, default: int) -> int:
-    """Read a port. Defaults are below 32768: above, a client's outgoing connection may sit."""
-    return int(os.environ.get(variable) or default)
+@dataclass(frozen=True)
+class Port:
+    """A port of the loopback address, and the environment variable that moves it.
+
+    Defaults are below 32768: above, a client's outgoing connection may sit on it.
+    """
+
+    variable: str
+    default: int
+
+    @property
+    def number(self) -> int:
+        return int(os.environ.get(self.variable) or self.default)

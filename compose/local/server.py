@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compose.local import servers
+from compose.local.places import Port
 
 
 class Unusable(Exception):
@@ -20,8 +21,7 @@ class Server:
     """One server process.
 
     Attributes:
-        port: Where it listens on the loopback address.
-        port_variable: The environment variable that moves it.
+        port: Where it listens.
         prepare: Makes what the server needs in its folder, where that is not there
             yet, and returns the command line that runs it in the foreground.
         ask: Puts a real question to the server at the port, and raises `OSError`
@@ -29,8 +29,7 @@ class Server:
         patience_s: How long it may take to answer after its start.
     """
 
-    port: int
-    port_variable: str
+    port: Port
     prepare: Callable[[Path], list[str]]
     ask: Callable[[int], None]
     patience_s: int

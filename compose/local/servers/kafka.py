@@ -12,12 +12,11 @@ from pathlib import Path
 
 from compose.local.certificates import make_certificates
 from compose.local.maven import jars
-from compose.local.places import HOST, port_from
+from compose.local.places import HOST, Port
 from compose.local.programs import need, run
 from compose.local.server import Server
 
-PORT_VARIABLE = "BEAM_AGENTS_KAFKA_PORT"
-PORT = port_from(PORT_VARIABLE, 19092)
+PORT = Port("BEAM_AGENTS_KAFKA_PORT", 19092)
 
 # Test data: the broker listens on the loopback address only, and holds nothing of worth.
 USERS = {"alice": "alice-secret", "bob": "bob-secret"}
@@ -103,11 +102,15 @@ def ask(port: int) -> None:
 
 
 def _properties(folder: Path) -> str:
-    secured = f"SASL://{HOST}:{PORT + 2},TLS://{HOST}:{PORT + 3},STLS://{HOST}:{PORT + 4}"
-    ports = {"plain": PORT, "controller": PORT + 1, "secured": secured}
-    return PROPERTIES.format(host=HOST, folder=folder, **ports) + "".join(
-        _logins(listener) for listener in ("sasl", "stls")
+    plain, controller, sasl, tls, stls = range(PORT.number, PORT.number + 5)
+    text = PROPERTIES.format(
+        host=HOST,
+        folder=folder,
+        plain=plain,
+        controller=controller,
+        secured=f"SASL://{HOST}:{sasl},TLS://{HOST}:{tls},STLS://{HOST}:{stls}",
     )
+    return text + _logins("sasl") + _logins("stls")
 
 
 def _logins(listener: str) -> str:
@@ -133,4 +136,4 @@ def _format(classpath: str, properties: Path) -> None:
     run([*tool, "--ignore-formatted", "-t", CLUSTER_ID, "-c", str(properties), *scram])
 
 
-SERVER = Server(port=PORT, port_variable=PORT_VARIABLE, prepare=prepare, ask=ask, patience_s=90)
+SERVER = Server(port=PORT, prepare=prepare, ask=ask, patience_s=90)

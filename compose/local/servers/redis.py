@@ -7,12 +7,11 @@ import shutil
 import socket
 from pathlib import Path
 
-from compose.local.places import HOST, port_from
+from compose.local.places import HOST, Port
 from compose.local.programs import need, run
 from compose.local.server import Server
 
-PORT_VARIABLE = "BEAM_AGENTS_REDIS_PORT"
-PORT = port_from(PORT_VARIABLE, 16379)
+PORT = Port("BEAM_AGENTS_REDIS_PORT", 16379)
 
 
 def prepare(folder: Path) -> list[str]:
@@ -20,7 +19,7 @@ def prepare(folder: Path) -> list[str]:
         _install()
     data = folder / "data"
     data.mkdir(exist_ok=True)
-    listen = ["--bind", HOST, "--port", str(PORT)]
+    listen = ["--bind", HOST, "--port", str(PORT.number)]
     durable = ["--dir", str(data), "--appendonly", "yes", "--appendfsync", "always", "--save", ""]
     return ["redis-server", *listen, *durable]
 
@@ -42,4 +41,4 @@ def _install() -> None:
     need("redis-server", "Redis (package redis-server)")
 
 
-SERVER = Server(port=PORT, port_variable=PORT_VARIABLE, prepare=prepare, ask=ask, patience_s=15)
+SERVER = Server(port=PORT, prepare=prepare, ask=ask, patience_s=15)
