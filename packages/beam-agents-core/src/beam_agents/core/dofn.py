@@ -71,6 +71,7 @@ class RunAgentDoFn(beam.DoFn):
     _TIMER = beam.DoFn.TimerParam(TIMER)
 
     def __init__(self, agent: Agent, config: AgentConfig, token: str) -> None:
+        self.namespace = config.namespace  # by it the live loop finds the keys that it restored
         self._agent = agent
         self._config = config
         self._token = token
