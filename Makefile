@@ -30,7 +30,7 @@ test: test-unit test-contract test-semantics-offline test-docs test-packaging ##
 test-unit: .venv/.synced ## One module at a time; no network
 	$(call tier,unit) tests/unit
 test-contract: .venv/.synced ## Every backend under its port's contract, save those that need a server
-	$(call tier,contract) tests/contract
+	$(call tier,contract) tests/contract -rfE
 test-semantics-offline: .venv/.synced ## Kills at every phase boundary, on the in-memory log and store
 	$(call tier,semantics) tests/semantics
 test-docs: .venv/.synced ## Every example and every page
