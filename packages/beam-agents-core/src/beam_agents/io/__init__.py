@@ -1,0 +1,45 @@
+"""Reading and writing topics, and the local runner on which agents live."""
+
+from beam_agents.io.agent_loop import AgentLoop, LoopOutputs
+from beam_agents.io.envelopes import (
+    DecisionsToEnvelopes,
+    Envelopes,
+    EnvelopesToEnvelopes,
+    EventsToEnvelopes,
+    ResultsToEnvelopes,
+)
+from beam_agents.io.errors import StateFileError
+from beam_agents.io.live import LocalLoopResult, LocalLoopRunner
+from beam_agents.io.read import ReadDecisions, ReadEnvelopes, ReadEvents, ReadResults
+from beam_agents.io.records import InboundRecord, OutboundRecord
+from beam_agents.io.write import (
+    IntentsToRecords,
+    WriteCompletions,
+    WriteErrors,
+    WriteIntents,
+    WriteRecords,
+)
+
+__all__ = [
+    "AgentLoop",
+    "DecisionsToEnvelopes",
+    "Envelopes",
+    "EnvelopesToEnvelopes",
+    "EventsToEnvelopes",
+    "InboundRecord",
+    "IntentsToRecords",
+    "LocalLoopResult",
+    "LocalLoopRunner",
+    "LoopOutputs",
+    "OutboundRecord",
+    "ReadDecisions",
+    "ReadEnvelopes",
+    "ReadEvents",
+    "ReadResults",
+    "ResultsToEnvelopes",
+    "StateFileError",
+    "WriteCompletions",
+    "WriteErrors",
+    "WriteIntents",
+    "WriteRecords",
+]

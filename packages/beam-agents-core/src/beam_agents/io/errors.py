@@ -1,0 +1,9 @@
+"""What core's reading and writing raises."""
+
+from __future__ import annotations
+
+from beam_agents.core.errors import AgentError
+
+
+class StateFileError(AgentError):
+    """The live loop's state file cannot be used; the message says why."""

@@ -1,0 +1,157 @@
+"""Writers to topics: one batch a bundle, each record with its type; a failure fails the bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import apache_beam as beam
+from apache_beam.pvalue import PCollection
+from google.protobuf.message import Message
+
+from beam_agents._protos import ActivationErrorRecord, Completion, ToolIntent
+from beam_agents.intents.topics import type_header
+from beam_agents.io.records import OutboundRecord
+from beam_agents.io.schemes import check_writer, open_writer
+
+if TYPE_CHECKING:
+    from beam_agents.intents.signing import Signer
+
+
+class WriteRecords(beam.PTransform[Any, None]):
+    """Writes `OutboundRecord`s.
+
+    Args:
+        uri: The topic, such as `sqlite:///bus.db?topic=outputs`.
+    """
+
+    def __init__(self, uri: str) -> None:
+        super().__init__()
+        self._uri = check_writer(uri)
+
+    def expand(self, records: PCollection[OutboundRecord]) -> None:
+        """Write what comes."""
+        _ = records | "Publish" >> beam.ParDo(_Publish(self._uri))
+
+
+class IntentsToRecords(beam.PTransform[Any, Any]):
+    """`ToolIntent`s as records, signed if there is a signer; for those who use other IO."""
+
+    def __init__(self, signer: Signer | None = None) -> None:
+        super().__init__()
+        self._signer = signer
+
+    def expand(self, intents: PCollection[ToolIntent]) -> PCollection[OutboundRecord]:
+        """Sign and serialize."""
+        records: PCollection[OutboundRecord] = intents | "ToRecords" >> beam.ParDo(
+            _IntentToRecord(self._signer)
+        ).with_output_types(OutboundRecord)
+        return records
+
+
+class WriteIntents(beam.PTransform[Any, None]):
+    """Writes `ToolIntent`s for the effector, keyed by entity.
+
+    Args:
+        uri: The topic, such as `sqlite:///bus.db?topic=intents`.
+        signer: Signs each intent; without it they go unsigned.
+    """
+
+    def __init__(self, uri: str, signer: Signer | None = None) -> None:
+        super().__init__()
+        self._write = WriteRecords(uri)
+        self._signer = signer
+
+    def expand(self, intents: PCollection[ToolIntent]) -> None:
+        """Sign and write."""
+        _ = intents | "Intents" >> IntentsToRecords(self._signer) | "Write" >> self._write
+
+
+class _WriteKeyed(beam.PTransform[Any, None]):
+    def __init__(self, uri: str, to_record: Callable[[Any], OutboundRecord]) -> None:
+        super().__init__()
+        self._write = WriteRecords(uri)
+        self._to_record = to_record
+
+    def expand(self, messages: PCollection[Any]) -> None:
+        """Serialize and write."""
+        records = messages | "ToRecords" >> beam.Map(self._to_record).with_output_types(
+            OutboundRecord
+        )
+        _ = records | "Write" >> self._write
+
+
+class WriteErrors(_WriteKeyed):
+    """Writes `ActivationErrorRecord`s, keyed by entity.
+
+    Args:
+        uri: The topic, such as `sqlite:///bus.db?topic=errors`.
+    """
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(uri, error_to_record)
+
+
+class WriteCompletions(_WriteKeyed):
+    """Writes `Completion`s, keyed by entity.
+
+    Args:
+        uri: The topic, such as `sqlite:///bus.db?topic=completions`.
+    """
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(uri, completion_to_record)
+
+
+def error_to_record(error: ActivationErrorRecord) -> OutboundRecord:
+    """Serialize an error record."""
+    return _to_record(error.entity_key, error)
+
+
+def completion_to_record(completion: Completion) -> OutboundRecord:
+    """Serialize a completion."""
+    return _to_record(completion.entity_key, completion)
+
+
+def intent_to_record(intent: ToolIntent, signer: Signer | None = None) -> OutboundRecord:
+    """Serialize an intent, signed if there is a signer. The intent itself is left as it is."""
+    if signer is not None:
+        signed = ToolIntent()
+        signed.CopyFrom(intent)
+        signer.sign(signed)
+        intent = signed
+    return _to_record(intent.entity_key, intent)
+
+
+def _to_record(key: bytes, message: Message) -> OutboundRecord:
+    return OutboundRecord(key, message.SerializeToString(), (type_header(type(message)),))
+
+
+class _IntentToRecord(beam.DoFn):
+    def __init__(self, signer: Signer | None) -> None:
+        self._signer = signer
+
+    def process(self, intent: ToolIntent) -> list[OutboundRecord]:
+        """Serialize one."""
+        return [intent_to_record(intent, self._signer)]
+
+
+class _Publish(beam.DoFn):
+    """Collects a bundle's records, and publishes them at its end."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._records: list[OutboundRecord] = []
+
+    def start_bundle(self) -> None:
+        """Begin anew: a failed attempt must leave nothing behind."""
+        self._records = []
+
+    def process(self, record: OutboundRecord) -> None:
+        """Collect."""
+        self._records.append(record)
+
+    def finish_bundle(self) -> None:
+        """Publish; the bundle succeeds only if this does."""
+        if self._records:
+            open_writer(self._uri).write(self._records)
