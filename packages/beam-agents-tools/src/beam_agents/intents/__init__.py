@@ -1,6 +1,49 @@
-"""What an intent is, apart from who asks for it and who performs it."""
+"""What an intent is, apart from who asks for it and who performs it.
 
-from beam_agents.intents.identity import intent_id_for
-from beam_agents.intents.outcome import Outcome, Status
+Names load on first use: a program that only prints its help pays for none.
+"""
 
-__all__ = ["Outcome", "Status", "intent_id_for"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from beam_agents.intents.building import build_intent as build_intent
+    from beam_agents.intents.identity import intent_id_for as intent_id_for
+    from beam_agents.intents.keyring import Keyring as Keyring
+    from beam_agents.intents.keyring import KeyringError as KeyringError
+    from beam_agents.intents.outcome import Outcome as Outcome
+    from beam_agents.intents.outcome import Status as Status
+    from beam_agents.intents.signing import Signer as Signer
+    from beam_agents.intents.signing import verify as verify
+else:
+    _EXPORTS = {
+        "Keyring": "beam_agents.intents.keyring",
+        "KeyringError": "beam_agents.intents.keyring",
+        "Outcome": "beam_agents.intents.outcome",
+        "Signer": "beam_agents.intents.signing",
+        "Status": "beam_agents.intents.outcome",
+        "build_intent": "beam_agents.intents.building",
+        "intent_id_for": "beam_agents.intents.identity",
+        "verify": "beam_agents.intents.signing",
+    }
+
+    def __getattr__(name):
+        import importlib
+
+        if name not in _EXPORTS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_EXPORTS[name]), name)
+
+    def __dir__():
+        return sorted([*globals(), *_EXPORTS])
+
+
+__all__ = [
+    "Keyring",
+    "KeyringError",
+    "Outcome",
+    "Signer",
+    "Status",
+    "build_intent",
+    "intent_id_for",
+    "verify",
+]

@@ -1,21 +1,59 @@
-"""What a model may ask for: typed functions as tools, on both sides of the wire."""
+"""What a model may ask for: typed functions as tools, on both sides of the wire.
 
-from beam_agents.tools.decorator import tool
-from beam_agents.tools.definition import Tool
-from beam_agents.tools.errors import (
-    ArgumentProblem,
-    CanonicalJsonError,
-    RegistryError,
-    SideEffectToolError,
-    ToolArgumentsError,
-    ToolDefinitionError,
-    ToolError,
-    ToolResultError,
-)
-from beam_agents.tools.intent_info import IntentInfo
-from beam_agents.tools.outcomes import Applied, NotApplied, Retryable, Unknown
-from beam_agents.tools.registry import ToolRegistry
-from beam_agents.tools.results import encode_result
+Names load on first use: whoever needs canonical JSON only does not load pydantic.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from beam_agents.tools.decorator import tool as tool
+    from beam_agents.tools.definition import Tool as Tool
+    from beam_agents.tools.errors import ArgumentProblem as ArgumentProblem
+    from beam_agents.tools.errors import CanonicalJsonError as CanonicalJsonError
+    from beam_agents.tools.errors import RegistryError as RegistryError
+    from beam_agents.tools.errors import SideEffectToolError as SideEffectToolError
+    from beam_agents.tools.errors import ToolArgumentsError as ToolArgumentsError
+    from beam_agents.tools.errors import ToolDefinitionError as ToolDefinitionError
+    from beam_agents.tools.errors import ToolError as ToolError
+    from beam_agents.tools.errors import ToolResultError as ToolResultError
+    from beam_agents.tools.intent_info import IntentInfo as IntentInfo
+    from beam_agents.tools.outcomes import Applied as Applied
+    from beam_agents.tools.outcomes import NotApplied as NotApplied
+    from beam_agents.tools.outcomes import Retryable as Retryable
+    from beam_agents.tools.outcomes import Unknown as Unknown
+    from beam_agents.tools.registry import ToolRegistry as ToolRegistry
+    from beam_agents.tools.results import encode_result as encode_result
+else:
+    _EXPORTS = {
+        "Applied": "beam_agents.tools.outcomes",
+        "ArgumentProblem": "beam_agents.tools.errors",
+        "CanonicalJsonError": "beam_agents.tools.errors",
+        "IntentInfo": "beam_agents.tools.intent_info",
+        "NotApplied": "beam_agents.tools.outcomes",
+        "RegistryError": "beam_agents.tools.errors",
+        "Retryable": "beam_agents.tools.outcomes",
+        "SideEffectToolError": "beam_agents.tools.errors",
+        "Tool": "beam_agents.tools.definition",
+        "ToolArgumentsError": "beam_agents.tools.errors",
+        "ToolDefinitionError": "beam_agents.tools.errors",
+        "ToolError": "beam_agents.tools.errors",
+        "ToolRegistry": "beam_agents.tools.registry",
+        "ToolResultError": "beam_agents.tools.errors",
+        "Unknown": "beam_agents.tools.outcomes",
+        "encode_result": "beam_agents.tools.results",
+        "tool": "beam_agents.tools.decorator",
+    }
+
+    def __getattr__(name):
+        import importlib
+
+        if name not in _EXPORTS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_EXPORTS[name]), name)
+
+    def __dir__():
+        return sorted([*globals(), *_EXPORTS])
+
 
 __all__ = [
     "Applied",
