@@ -183,9 +183,9 @@ def claim(
         return record, Expired(record_may_be_gone=False)
 
     # Whoever held it before is fenced off from here on: attempt and token are new.
-    taken = replace(record, attempt=record.attempt + 1, token=token, lease_until_ms=0)
-    taken = _leased(taken, now_ms, lease_ms)
-    return taken, _claimed(intent_id, taken)
+    record = replace(record, attempt=record.attempt + 1, token=token)
+    record = _leased(record, now_ms, lease_ms)
+    return record, _claimed(intent_id, record)
 
 
 def mark_invoked(

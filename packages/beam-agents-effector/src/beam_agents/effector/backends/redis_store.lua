@@ -68,7 +68,9 @@ local function live_record()
 end
 
 local function new_record(fp, attempt, token)
-  redis.call('DEL', key) -- what has ended may still be there
+  if version > 0 then
+    redis.call('DEL', key) -- an ended one, which is still there
+  end
   redis.call('HSET', key, 'v', RECORD_VERSION, 'fp', fp, 'attempt', attempt, 'token', token,
     'lease', 0, 'invoked', '', 'keep', 0)
   return {fp = fp, attempt = attempt, token = token, lease = 0, invoked = '', result = false, keep = 0}
@@ -129,7 +131,6 @@ function operations.claim(record)
     return {'expired', 0}
   end
   record.attempt = record.attempt + 1
-  record.lease = 0
   redis.call('HSET', key, 'attempt', record.attempt, 'token', token)
   lease(record, lease_ms)
   return claimed(record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from beam_agents.effector.dedup import FOREVER_MS
 from beam_agents.effector.ports import (
     DEADLINE_GRACE_MS,
     Busy,
@@ -17,6 +18,7 @@ from beam_agents.effector.testing.store_bench import (
     HOUR_MS,
     LEASE_MS,
     OTHER_FINGERPRINT,
+    OTHER_RESULT,
     RESULT,
     RESULT_TTL_MS,
     StoreBench,
@@ -69,6 +71,15 @@ class RetentionContract:
 
         assert isinstance(answer, Claimed)
         assert (answer.claim.attempt, answer.invoked_before) == (1, False)
+
+    async def test_an_ended_result_does_not_come_back(self, bench: StoreBench) -> None:
+        await bench.complete(await bench.claimed("a"), RESULT)
+        await bench.advance(RESULT_TTL_MS)
+        bench.deadline_ms = await bench.now_ms() + HOUR_MS
+
+        claim = await bench.claimed("b")
+
+        assert await bench.complete(claim, OTHER_RESULT) == Stored(OTHER_RESULT)
 
     async def test_an_earlier_deadline_never_lowers_the_end(self, bench: StoreBench) -> None:
         far = await bench.now_ms() + FAR_MS
@@ -139,6 +150,7 @@ class RetentionContract:
 
     async def test_a_deadline_beyond_all_time_is_kept_for_ever(self, bench: StoreBench) -> None:
         await bench.refuse(expires_at_ms=2**63 - 1)
+        assert (await bench.record()).keep_until_ms == FOREVER_MS
 
         await bench.advance(1_000 * 365 * RESULT_TTL_MS)
 
