@@ -10,7 +10,7 @@ from beam_agents.core.errors import AgentConfigError
 from beam_agents.model.provider import ModelProvider
 
 if TYPE_CHECKING:
-    from beam_agents.intents.keyring import Keyring
+    from beam_agents.intents.keyring import KeyringReference
     from beam_agents.tools import ToolRegistry
 
 DAY_MS = 86_400_000
@@ -19,7 +19,6 @@ MAX_TTL_MS = 30 * DAY_MS
 # So that no sum of a time and a duration leaves what a runner's timer can hold.
 MAX_DURATION_MS = 36_525 * DAY_MS
 
-KeyringReference: TypeAlias = "str | Callable[[], Keyring]"
 OnTimeout: TypeAlias = Literal["error", "resume"]
 OnResumeError: TypeAlias = Literal["hold", "end"]
 WhileSuspended: TypeAlias = Literal["queue", "reject"]
