@@ -24,7 +24,14 @@ from beam_agents.core.context import ActivationContext
 from beam_agents.embedded import EmbeddedBus
 from beam_agents.intents.fingerprint import fingerprint
 from beam_agents.intents.topics import type_header
-from beam_agents.io import AgentLoop, InboundRecord, LocalLoopRunner, ReadEvents, WriteCompletions
+from beam_agents.io import (
+    AgentLoop,
+    InboundRecord,
+    LocalLoopRunner,
+    ReadEvents,
+    WriteCompletions,
+    WriteErrors,
+)
 
 PATIENCE_S = 90.0
 SHORT_TIMEOUT_MS = 300
@@ -32,10 +39,16 @@ LONG_TIMEOUT_MS = 600_000
 
 
 async def refund(ctx: ActivationContext) -> Complete | Suspend:
-    """Ask for a refund; an event that begins with "quiet" does not wait long for it."""
+    """Refund; on "ask" a person is asked only, on "quiet" the answer is not long waited for."""
+    if ctx.resume_approval is not None:
+        return Complete(output=ctx.snapshot + b" " + ctx.resume_approval.approver.encode())
     if ctx.is_resume:
         return Complete(output=ctx.snapshot + b" " + str(ctx.value()).encode())
-    ctx.act("payments.refund", {"event": ctx.event.decode()})
+    args = {"event": ctx.event.decode()}
+    if ctx.event.startswith(b"ask"):
+        ctx.request_approval("payments.refund", args)
+    else:
+        ctx.act("payments.refund", args)
     short = ctx.event.startswith(b"quiet")
     return Suspend(snapshot=ctx.event, timeout_ms=SHORT_TIMEOUT_MS if short else LONG_TIMEOUT_MS)
 
@@ -64,6 +77,7 @@ def run(bus: str, state: str, batch_size: int) -> None:
         intents_to=topic("intents"),
         errors_to=topic("errors"),
     )
+    _ = events.errors | "EventErrors" >> WriteErrors(topic("errors"))
     _ = refunds.completions | "Completions" >> WriteCompletions(topic("completions"))
     pipeline.run().wait_until_finish()
 
@@ -106,7 +120,7 @@ class Refunds:
         for record in self.bus.records("intents", start=self._next_intent):
             self._next_intent = record.offset + 1
             intent = ToolIntent.FromString(record.value or b"")
-            if intent.intent_id in self.answered:
+            if intent.intent_id in self.answered or intent.kind == ToolIntent.APPROVAL:
                 continue
             self.answered.add(intent.intent_id)
             result = ToolResult(

@@ -13,9 +13,11 @@ import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from beam_agents._protos import AgentEnvelope
 from beam_agents.core import key_states
 from beam_agents.core.errors import PipelineError
 from beam_agents.intents.fingerprint import fingerprint
+from beam_agents.intents.topics import type_header
 from beam_agents.io import LocalLoopRunner, ReadEnvelopes, StateFileError
 from beam_agents.io.state_file import StateFile
 from tests.unit.io.live_refunds import Refunds, kill
@@ -38,6 +40,43 @@ def test_events_become_intents_and_results_become_outputs(refunds: Refunds) -> N
     assert (first.entity_key, first.seq, first.output) == (b"acct-1", 0, b"e-0 refunded")
     assert (second.entity_key, second.seq, second.output) == (b"acct-1", 1, b"e-1 refunded")
     assert refunds.errors() == []
+
+
+def test_a_persons_decision_resumes(refunds: Refunds) -> None:
+    refunds.publish(b"acct-1", b"ask-0")
+    with refunds.pipeline():
+        refunds.until(lambda: len(refunds.intents()) == 1)
+        (request,) = refunds.intents()
+        decision = AgentEnvelope(
+            entity_key=b"acct-1",
+            approval=AgentEnvelope.Approval(
+                intent_id=request.intent_id,
+                approved=True,
+                approver="ada",
+                namespace=request.namespace,
+            ),
+        )
+        for message in (request, decision):  # both may be on one topic
+            refunds.bus.publish(
+                "decisions",
+                key=b"acct-1",
+                value=message.SerializeToString(),
+                headers=(type_header(type(message)),),
+            )
+        refunds.until(lambda: len(refunds.completions()) == 1)
+    assert refunds.completions()[0].output == b"ask-0 ada"
+
+
+def test_what_cannot_be_read_is_reported_and_the_loop_goes_on(refunds: Refunds) -> None:
+    refunds.bus.publish("events", key=None, value=b"of nobody")
+    refunds.bus.publish("results", key=b"acct-1", value=b"\xff")
+    refunds.publish(b"acct-1", b"e-0")
+    with refunds.pipeline():
+        refunds.until(lambda: len(refunds.completions()) == 1 and len(refunds.errors()) == 2)
+    details = sorted(error.detail for error in refunds.errors())
+    assert {error.reason for error in refunds.errors()} == {"undecodable"}
+    assert details[0].startswith("record 0 of topic 'events': ")
+    assert details[1].startswith("record 0 of topic 'results': ")
 
 
 def test_a_suspension_times_out_on_quiet_topics(refunds: Refunds) -> None:

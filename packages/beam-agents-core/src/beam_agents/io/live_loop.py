@@ -14,12 +14,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 
 from beam_agents.core.clock import EARLIEST_MS
 from beam_agents.core.errors import PipelineError
 from beam_agents.io.batches import Batch
-from beam_agents.io.schemes import TopicReader, open_reader
+from beam_agents.io.schemes import open_reader
 from beam_agents.io.state_file import Checkpoint, StateFile
+from beam_agents.io.topic_feed import TopicFeed
 
 # How often an idle loop lets its watermark move, and with it the timers.
 _TICK_S = 0.1
@@ -27,7 +29,7 @@ _LOOK_S = 0.01
 
 
 class LiveLoop:
-    """The sources of one pipeline, their positions, and the file that these are saved in.
+    """The sources of one pipeline, and the file that it continues from.
 
     Everything but `stop` is called on the runner's one thread.
 
@@ -38,14 +40,14 @@ class LiveLoop:
     """
 
     def __init__(self, state: StateFile, *, batch_size: int, clock_ms: Callable[[], int]) -> None:
-        self.clock_ms = clock_ms
-        self.batch_size = batch_size
         self.stopped = threading.Event()
         self._stopping = threading.Event()
         self._state = state
+        self._batch_size = batch_size
+        self._clock_ms = clock_ms
         self._feeds: list[TopicFeed] = []
         self._served: set[TopicFeed] = set()
-        self._open = False
+        self._round_is_open = False
         self._wakes = deque(state.keys())
 
     def add_feed(self, uri: str) -> TopicFeed:
@@ -57,14 +59,13 @@ class LiveLoop:
         reader, idle_after_ms = open_reader(uri)
         if any(reader.log_id == feed.log_id for feed in self._feeds):
             raise PipelineError(f"{uri!r} is read twice: read it once, and use the output twice")
-        start = self._state.last.positions.get(reader.log_id, 0)
-        watermark_ms = self._state.last.watermark_ms
+        last = self._state.last
         feed = TopicFeed(
             self,
             reader,
-            start,
-            EARLIEST_MS if watermark_ms is None else watermark_ms,
-            idle_after_ms,
+            next_offset=last.positions.get(reader.log_id, 0),
+            watermark_ms=EARLIEST_MS if last.watermark_ms is None else last.watermark_ms,
+            idle_after_ms=idle_after_ms,
         )
         self._feeds.append(feed)
         return feed
@@ -77,17 +78,17 @@ class LiveLoop:
         """Give a feed its batch of this round, beginning the round if it is the first."""
         if feed in self._served or not self._served:
             self._served.clear()
-            self._open = self._begin_round(is_quiet)
+            self._round_is_open = self._begin_round(is_quiet)
         self._served.add(feed)
-        if not self._open:
+        if not self._round_is_open:
             return feed.no_records()
         if self._wakes:
-            return feed.no_records(wakes=[self._wakes[n] for n in range(self._wake_count())])
-        return feed.read(self.batch_size)
+            return feed.no_records(wakes=list(islice(self._wakes, self._batch_size)))
+        return feed.read(self._batch_size, self._clock_ms())
 
-    def handed_out(self, batch: Batch) -> None:
-        """Forget the keys that are awake now."""
-        for _ in batch.wakes:
+    def awake(self, count: int) -> None:
+        """Forget the first of the keys that were to be woken: the runner has them now."""
+        for _ in range(count):
             self._wakes.popleft()
 
     def _begin_round(self, is_quiet: Callable[[], bool]) -> bool:
@@ -114,66 +115,3 @@ class LiveLoop:
         while not self._wakes and not any(feed.has_records() for feed in self._feeds):
             if time.monotonic() >= give_up or self._stopping.wait(_LOOK_S):
                 return
-
-    def _wake_count(self) -> int:
-        return min(self.batch_size, len(self._wakes))
-
-
-class TopicFeed:
-    """One topic of a live loop: where it is read next, and its watermark.
-
-    The watermark says up to when nothing more can come: while there is a backlog,
-    the log's own time of the last record; at the end of the log, the time of that
-    look less `idle_after_ms`, which is left for records that are under way. So it
-    follows the clock on a quiet topic, and stands still where reading fails.
-    """
-
-    def __init__(
-        self,
-        loop: LiveLoop,
-        reader: TopicReader,
-        next_offset: int,
-        watermark_ms: int,
-        idle_after_ms: int,
-    ) -> None:
-        self.next_offset = next_offset
-        self.watermark_ms = watermark_ms
-        self.log_id = reader.log_id
-        self._loop = loop
-        self._reader = reader
-        self._idle_after_ms = idle_after_ms
-
-    def next_batch(self, is_quiet: Callable[[], bool]) -> Batch:
-        """Read the next batch, after waiting for one for a moment."""
-        return self._loop.serve(self, is_quiet)
-
-    def handed_out(self, batch: Batch) -> None:
-        """Go on after this batch: the runner has it now."""
-        self.next_offset = batch.next_offset
-        self.watermark_ms = batch.watermark_ms
-        self._loop.handed_out(batch)
-
-    def has_records(self) -> bool:
-        """Whether there is something to read."""
-        return self._reader.end() > self.next_offset
-
-    def read(self, limit: int) -> Batch:
-        """Read what comes next, and judge how far time has moved."""
-        looked_at_ms = self._loop.clock_ms()
-        records = self._reader.read(self.next_offset, limit, received_at_ms=looked_at_ms)
-        watermark_ms = self.watermark_ms
-        if records:
-            # By our clock at most: one record from the future must not fire every timer.
-            watermark_ms = max(watermark_ms, min(records[-1].timestamp_ms, looked_at_ms))
-        if len(records) < limit:
-            watermark_ms = max(watermark_ms, looked_at_ms - self._idle_after_ms)
-        return Batch(
-            records=records,
-            next_offset=records[-1].offset + 1 if records else self.next_offset,
-            held_at_ms=self.watermark_ms,
-            watermark_ms=watermark_ms,
-        )
-
-    def no_records(self, wakes: list[tuple[str, bytes]] | None = None) -> Batch:
-        """Hand out nothing that is new."""
-        return Batch((), self.next_offset, self.watermark_ms, self.watermark_ms, wakes or ())
