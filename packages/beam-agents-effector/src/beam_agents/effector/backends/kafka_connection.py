@@ -9,7 +9,7 @@ from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import collect_hosts, create_conn
-from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.errors import IllegalSaslStateError, KafkaConnectionError, KafkaError
 
 from beam_agents.effector.backends.kafka_security import KafkaSecurity
 from beam_agents.effector.errors import BackendUnavailable, OperatorError, TopicMissing
@@ -17,6 +17,7 @@ from beam_agents.effector.errors import BackendUnavailable, OperatorError, Topic
 # Long enough for a rebalance, which blocks a request for as long as a session lasts.
 REQUEST_TIMEOUT_MS = 20_000
 _CONNECT_TIMEOUT_MS = 5_000
+_OTHER_PROTOCOL = "does it expect another EFFECTOR_KAFKA_SECURITY_PROTOCOL on this port?"
 
 
 async def connected_arguments(
@@ -37,7 +38,8 @@ async def connected_arguments(
     except OSError as error:
         files = [security.ca_file, security.cert_file, security.key_file]
         names = ", ".join(repr(name) for name in files if name)
-        raise OperatorError(f"cannot use the TLS files {names}: {_reason(error)}") from error
+        reason = error.strerror or str(error)
+        raise OperatorError(f"cannot use the TLS files {names}: {reason}") from error
     await _knock(hosts, arguments)
     await _check_topic(hosts, topic, arguments)
     return {
@@ -88,17 +90,18 @@ async def _check_topic(hosts: Sequence[str], topic: str, arguments: dict[str, An
 
 
 def _reason(error: BaseException) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted: {error.verify_message}"
-    if isinstance(error, ssl.SSLError):
-        return f"TLS failed: {error.reason or error}; is this its TLS port?"
-    if isinstance(error, asyncio.TimeoutError):
-        return f"no answer within {_CONNECT_TIMEOUT_MS} ms"
-    if isinstance(error, KafkaConnectionError):
-        return (
-            "it closed the connection; does this port expect another "
-            "EFFECTOR_KAFKA_SECURITY_PROTOCOL?"
-        )
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return str(error)
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not trusted: {error.verify_message}"
+        case asyncio.TimeoutError():  # before OSError, of which it is one since Python 3.11
+            return f"no answer within {_CONNECT_TIMEOUT_MS} ms"
+        case ConnectionRefusedError():
+            return "connection refused"
+        case KafkaConnectionError() | IllegalSaslStateError() | ConnectionError():
+            return f"it hung up; {_OTHER_PROTOCOL}"
+        case ssl.SSLError():
+            return f"TLS failed ({error.reason or error}); {_OTHER_PROTOCOL}"
+        case OSError():
+            return error.strerror or repr(error)
+        case _:
+            return str(error.args[0] if error.args else repr(error))

@@ -108,6 +108,8 @@ class KafkaSink:
         )
         try:
             await producer.start()
+            # So that a record joins its batch in the step in which it is published.
+            await producer.partitions_for(self._topic)
         except BaseException:
             await producer.stop()
             raise

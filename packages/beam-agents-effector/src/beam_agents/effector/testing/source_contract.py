@@ -16,12 +16,13 @@ class SourceContract:
         written = [
             LoggedRecord(b"\x00\xff", b"\x00value\xff", (("a", b"\x00\xff"), ("a", b"again"))),
             LoggedRecord(b"", b"", (("empty", b""),)),
-            LoggedRecord(None, None),
+            LoggedRecord(None, b"without a key"),
+            LoggedRecord(b"without a value", None),
         ]
         await log_bench.append(*written)
         member = await Member.join(log_bench.source())
 
-        fetched = await member.fetch(3)
+        fetched = await member.fetch(4)
 
         assert [_record(delivery) for delivery in fetched] == written
         assert all(delivery.timestamp_ms > 0 for delivery in fetched)
