@@ -1,0 +1,112 @@
+"""`beam-agents-effector`: the command line, made of the settings model.
+
+Importing this module, and answering `--help`, loads neither pydantic nor any client
+library; what a command does is imported when it runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from beam_agents.effector.options import Setting
+from beam_agents.effector.settings import SETTINGS
+
+PROGRAM = "beam-agents-effector"
+
+_HELP = """Perform what Beam agents ask for: one claim and one terminal result per intent.
+
+Every option is also an environment variable, named in brackets; the option wins.
+A secret may also be the content of the file that its variable with _FILE names.
+"""
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    app(prog_name=PROGRAM)
+
+
+class GroupedHelp(TyperCommand):
+    """A command whose `--help` has a heading for each group of settings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write each group; then what the environment alone can give; then the rest."""
+        shown = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
+        for heading, settings in groupby(SETTINGS, lambda setting: setting.option.group):
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [shown.pop(setting.name, None) or _row(setting) for setting in settings]
+                )
+        with formatter.section("Other"):
+            formatter.write_dl([row for row in shown.values() if row is not None])
+
+
+def _row(setting: Setting) -> tuple[str, str]:
+    """Describe a setting that has no option."""
+    default = f" [default: {setting.default}]" if isinstance(setting.default, str) else ""
+    return setting.variable, setting.option.help + default
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"{PROGRAM} {version(PROGRAM)}")
+        raise typer.Exit
+
+
+def _parameters() -> Iterator[inspect.Parameter]:
+    for setting in SETTINGS:
+        if not setting.option.env_only:
+            yield _parameter(setting.name, bool if setting.is_switch else str, _declared(setting))
+    version = typer.Option(
+        "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+    )
+    yield _parameter("version", bool, version)
+
+
+def _declared(setting: Setting) -> Any:
+    # Texts, whatever their type: the settings model judges all of them at once.
+    notes = "; required" if setting.required else ""
+    if setting.default and not setting.required:
+        notes = f"; default: {setting.default}"
+    return typer.Option(
+        setting.flag,
+        metavar=setting.option.metavar or None,
+        help=f"{setting.option.help} [{setting.variable}{notes}]",
+        show_default=False,
+    )
+
+
+def _parameter(name: str, kind: type, declared: Any) -> inspect.Parameter:
+    optional: Any = kind | None
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[optional, declared],
+    )
+
+
+def _with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the settings model, in the way that typer reads them."""
+    parameters = list(_parameters())
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(cls=GroupedHelp, help=_HELP)
+@_with_options
+def _run(version: bool | None = None, **given: str | bool | None) -> None:
+    from beam_agents.effector.commands.run import run
+
+    raise typer.Exit(run(given))

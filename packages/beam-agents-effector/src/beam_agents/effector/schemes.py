@@ -1,0 +1,187 @@
+"""Which URI leads to which backend; the one place that imports them, and only when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Generic, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from beam_agents.effector.backends.kafka_security import KafkaSecurity
+from beam_agents.effector.errors import MissingExtra, OperatorError
+from beam_agents.effector.ports import DedupStore, Sink, Source
+from beam_agents.intents.topics import TopicUri, UriError, mask_uri
+
+# A store call that takes longer counts as unanswered. Leases are renewed every third of
+# their length, so this bounds how short a lease may be.
+STORE_CALL_TIMEOUT_MS = 1_500
+
+_TOPIC_PARAMETERS = {"group"}
+
+_Port = TypeVar("_Port")
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """What backends need beside their URI."""
+
+    consumer_group: str
+    result_ttl_ms: int
+    kafka: KafkaSecurity = field(default_factory=KafkaSecurity)
+    redis_username: str | None = None
+    redis_password: str | None = field(default=None, repr=False)
+    redis_ca_file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme(Generic[_Port]):
+    """One way to fill a port.
+
+    Attributes:
+        form: How its URIs are written.
+        open: Makes the adapter; imports the client library, and connects nothing.
+        client: The module of the client library.
+        extra: What installs the client library.
+    """
+
+    form: str
+    open: Callable[[str, Connections], _Port]
+    client: str = ""
+    extra: str = ""
+
+
+def open_source(uri: str, connections: Connections) -> Source:
+    """Make the source that a URI names.
+
+    Raises:
+        OperatorError: The URI is wrong, or its client library is not installed.
+    """
+    return _scheme(SOURCES, uri).open(uri, connections)
+
+
+def open_sink(uri: str, connections: Connections) -> Sink:
+    """Make the sink that a URI names; raises as `open_source` does."""
+    return _scheme(SINKS, uri).open(uri, connections)
+
+
+def open_store(uri: str, connections: Connections) -> DedupStore:
+    """Make the dedup store that a URI names; raises as `open_source` does."""
+    return _scheme(STORES, uri).open(uri, connections)
+
+
+def topic_mistake(uri: str) -> str | None:
+    """Say what is wrong with the URI of a topic, if anything is; imports no backend."""
+    try:
+        _scheme(SINKS, uri)
+        unknown = sorted(set(TopicUri.parse(uri).params) - _TOPIC_PARAMETERS)
+    except (OperatorError, UriError) as error:
+        return str(error)
+    return f"{mask_uri(uri)!r} has an unknown parameter {unknown[0]!r}" if unknown else None
+
+
+def store_mistake(uri: str) -> str | None:
+    """Say what is wrong with the URI of a dedup store, if anything is; imports no backend."""
+    try:
+        scheme = _scheme(STORES, uri)
+        parts = urlsplit(uri)
+        malformed = not _STORE_FORMS[parts.scheme](parts.netloc, parts.path)
+    except (OperatorError, ValueError) as error:
+        return mask_uri(str(error))
+    return f"{mask_uri(uri)!r} is not of the form {scheme.form}" if malformed else None
+
+
+def _scheme(table: Mapping[str, Scheme[_Port]], uri: str) -> Scheme[_Port]:
+    name = uri.partition("://")[0]
+    scheme = table.get(name)
+    if scheme is None:
+        forms = ", ".join(known.form for known in table.values())
+        raise OperatorError(f"{mask_uri(uri)!r} has no scheme known here: use one of {forms}")
+    if scheme.client and find_spec(scheme.client) is None:
+        raise MissingExtra(name, scheme.extra)
+    return scheme
+
+
+def _kafka_source(uri: str, connections: Connections) -> Source:
+    from beam_agents.effector.backends.kafka_source import KafkaSource
+
+    topic = TopicUri.parse(uri)
+    group = topic.params.get("group", connections.consumer_group)
+    return KafkaSource(topic.hosts, topic.topic, group=group, security=connections.kafka)
+
+
+def _kafka_sink(uri: str, connections: Connections) -> Sink:
+    from beam_agents.effector.backends.kafka_sink import KafkaSink
+
+    topic = TopicUri.parse(uri)
+    return KafkaSink(topic.hosts, topic.topic, security=connections.kafka)
+
+
+def _sqlite_source(uri: str, connections: Connections) -> Source:
+    from beam_agents.effector.backends.sqlite_source import SqliteSource
+
+    topic = TopicUri.parse(uri)
+    group = topic.params.get("group", connections.consumer_group)
+    return SqliteSource(topic.path, topic.topic, group=group)
+
+
+def _sqlite_sink(uri: str, _: Connections) -> Sink:
+    from beam_agents.effector.backends.sqlite_sink import SqliteSink
+
+    topic = TopicUri.parse(uri)
+    return SqliteSink(topic.path, topic.topic)
+
+
+def _memory_store(_: str, connections: Connections) -> DedupStore:
+    from beam_agents.effector.backends.memory_store import MemoryStore
+
+    return MemoryStore(result_ttl_ms=connections.result_ttl_ms)
+
+
+def _sqlite_store(uri: str, connections: Connections) -> DedupStore:
+    from beam_agents.effector.backends.sqlite_store import SqliteStore
+
+    return SqliteStore(
+        unquote(urlsplit(uri).path).removeprefix("/"),
+        result_ttl_ms=connections.result_ttl_ms,
+        call_timeout_ms=STORE_CALL_TIMEOUT_MS,
+    )
+
+
+def _redis_store(uri: str, connections: Connections) -> DedupStore:
+    from beam_agents.effector.backends.redis_store import RedisStore
+
+    return RedisStore(
+        uri,
+        result_ttl_ms=connections.result_ttl_ms,
+        username=connections.redis_username,
+        password=connections.redis_password,
+        ca_file=connections.redis_ca_file,
+        call_timeout_ms=STORE_CALL_TIMEOUT_MS,
+    )
+
+
+_KAFKA_FORM = "kafka://host:9092/topic"
+_SQLITE_FORM = "sqlite:///file.db?topic=name"
+
+SOURCES: Mapping[str, Scheme[Source]] = {
+    "kafka": Scheme(_KAFKA_FORM, _kafka_source, client="aiokafka", extra="kafka"),
+    "sqlite": Scheme(_SQLITE_FORM, _sqlite_source),
+}
+SINKS: Mapping[str, Scheme[Sink]] = {
+    "kafka": Scheme(_KAFKA_FORM, _kafka_sink, client="aiokafka", extra="kafka"),
+    "sqlite": Scheme(_SQLITE_FORM, _sqlite_sink),
+}
+STORES: Mapping[str, Scheme[DedupStore]] = {
+    "redis": Scheme("redis://host:6379/0", _redis_store, client="redis", extra="redis"),
+    "rediss": Scheme("rediss://host:6379/0", _redis_store, client="redis", extra="redis"),
+    "sqlite": Scheme("sqlite:///file.db", _sqlite_store),
+    "memory": Scheme("memory://", _memory_store),
+}
+
+_STORE_FORMS: Mapping[str, Callable[[str, str], bool]] = {
+    "redis": lambda netloc, path: bool(netloc),
+    "rediss": lambda netloc, path: bool(netloc),
+    "sqlite": lambda netloc, path: not netloc and len(path) > 1,
+    "memory": lambda netloc, path: not path,
+}

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from beam_agents.effector.commands import run as run_module
+from beam_agents.effector.commands.run import run
+from beam_agents.effector.errors import BackendUnavailable, TopicMissing
+from beam_agents.effector.ports import StoreUnavailable
+from beam_agents.effector.preparation import Prepared
+from beam_agents.tools import ToolRegistry
+
+TOOLS = ToolRegistry()
+
+GIVEN: dict[str, object] = {
+    "registry": f"{__name__}:TOOLS",
+    "intents_from": "sqlite:///bus.db?topic=intents",
+    "results_to": "sqlite:///bus.db?topic=results",
+    "dedup": "memory://",
+}
+
+
+class FakeService:
+    """Does in `run` what a test says; counts what it was told."""
+
+    def __init__(self, *, fails_with: Exception | None = None, signals: int = 0) -> None:
+        self.stops = 0
+        self._fails_with = fails_with
+        self._signals = signals
+        self._stopped = asyncio.Event()
+
+    async def run(self) -> None:
+        if self._fails_with is not None:
+            raise self._fails_with
+        for count in range(1, self._signals + 1):
+            os.kill(os.getpid(), signal.SIGTERM)
+            while self.stops < count:
+                await self._stopped.wait()
+                self._stopped.clear()
+
+    def stop(self) -> None:
+        self.stops += 1
+        self._stopped.set()
+
+
+class Left(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture(autouse=True)
+def _restored_logging() -> Iterator[None]:
+    handlers, level = logging.root.handlers[:], logging.root.level
+    yield
+    logging.root.handlers[:], logging.root.level = handlers, level
+    logging.getLogger("aiokafka").setLevel(logging.NOTSET)
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def with_service(**behaviour: Any) -> tuple[int, FakeService]:
+        services: list[FakeService] = []
+
+        def build(_: Prepared) -> FakeService:
+            services.append(FakeService(**behaviour))
+            return services[0]
+
+        monkeypatch.setattr(run_module, "build_service", build)
+        return run(GIVEN), services[0]
+
+    return with_service
+
+
+def test_a_signal_stops_the_service_and_the_exit_code_is_0(serve: Any) -> None:
+    code, service = serve(signals=1)
+
+    assert (code, service.stops) == (0, 1)
+
+
+def test_a_second_signal_leaves_at_once(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    left_with: list[int] = []
+
+    def leave(code: int) -> None:
+        left_with.append(code)
+        raise Left
+
+    monkeypatch.setattr(os, "_exit", leave)
+    monkeypatch.setattr(logging, "shutdown", lambda: None)
+
+    with pytest.raises(Left):
+        serve(signals=2)
+
+    assert left_with == [128 + signal.SIGTERM]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BackendUnavailable("no Kafka broker lets us in: b:9092: connection refused"), 1),
+        (StoreUnavailable("redis://b:6379 does not answer"), 1),
+        (TopicMissing("the topic 'intents' does not exist"), 2),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_one_line(
+    serve: Any, capsys: pytest.CaptureFixture[str], error: Exception, code: int
+) -> None:
+    exit_code, _ = serve(fails_with=error)
+
+    assert exit_code == code
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last == f"beam-agents-effector: {error}"
+
+
+def test_what_breaks_the_service_is_logged_with_its_traceback(
+    serve: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _ = serve(fails_with=RuntimeError("a lane died"))
+
+    output = capsys.readouterr().err
+    assert code == 1
+    assert "Traceback" in output
+    assert output.endswith("RuntimeError: a lane died\n")
+
+
+def test_a_store_in_memory_is_warned_of(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    serve()
+
+    assert "the dedup store is in memory" in capsys.readouterr().err
