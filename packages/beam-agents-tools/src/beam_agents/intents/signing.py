@@ -103,14 +103,15 @@ def verify(message: Signable, keyring: Keyring) -> Verification:
         return UnknownKey(key_id)
     if key.scheme != message.signature_scheme:
         return Forged(key_id)
-    unsigned = type(message)()
-    unsigned.CopyFrom(message)
-    _clear(unsigned)
-    return (
-        Verified(key_id)
-        if key.verify(_signed_bytes(unsigned), message.signature)
-        else Forged(key_id)
-    )
+    holds = key.verify(_signed_bytes(_unsigned(message)), message.signature)
+    return Verified(key_id) if holds else Forged(key_id)
+
+
+def _unsigned(message: Message) -> Message:
+    copy = type(message)()
+    copy.CopyFrom(message)
+    _clear(copy)
+    return copy
 
 
 def _clear(message: Message) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -25,7 +25,8 @@ PATTERNS = {
 }
 DECIMAL_PATTERN = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$"
 
-_KEY_TYPES = frozenset({"str", "enum", "literal", "any"})
+
+_NAMED_TUPLE = "a NamedTuple can be an array or an object: use a dataclass"
 
 
 class PublishedJsonSchema(GenerateJsonSchema):
@@ -85,30 +86,90 @@ class PublishedJsonSchema(GenerateJsonSchema):
 
     def dict_schema(self, schema: cs.DictSchema) -> JsonSchemaValue:
         """Refuse keys that are not strings in JSON."""
-        keys = schema.get("keys_schema")
-        if keys is not None and not self._is_string(keys):
-            _refuse("JSON has only strings as keys: use str, or an Enum or Literal of strings")
-        return super().dict_schema(schema)
+        self._require_string_keys(schema)
+        published = super().dict_schema(schema)
+        if "patternProperties" in published:
+            published["additionalProperties"] = False
+        return published
+
+    def ordered_dict_schema(self, schema: cs.OrderedDictSchema) -> JsonSchemaValue:
+        """Refuse keys that are not strings in JSON."""
+        self._require_string_keys(schema)
+        return super().ordered_dict_schema(schema)
+
+    def counter_schema(self, schema: cs.CounterSchema) -> JsonSchemaValue:
+        """Refuse keys that are not strings in JSON."""
+        self._require_string_keys(schema)
+        return super().counter_schema(schema)
+
+    def union_schema(self, schema: cs.UnionSchema) -> JsonSchemaValue:
+        """Refuse a Literal of 1 beside bool, or of True beside int: Python finds them equal."""
+        published = super().union_schema(schema)
+        members = [self._resolved(each) for each in published.get("anyOf", ())]
+        types = {member.get("type") for member in members if _values(member) is None}
+        for value in [value for member in members for value in _values(member) or ()]:
+            confused = {"integer", "number"} if isinstance(value, bool) else {"boolean"}
+            if value in (0, 1) and types & confused:
+                _refuse(f"{value!r} and the type beside it cannot be told apart: use an Enum")
+        return published
+
+    def model_field_schema(self, schema: cs.ModelField) -> JsonSchemaValue:
+        """Refuse a field of several names."""
+        _require_one_name(schema)
+        return super().model_field_schema(schema)
+
+    def dataclass_field_schema(self, schema: cs.DataclassField) -> JsonSchemaValue:
+        """Refuse a field of several names."""
+        _require_one_name(schema)
+        return super().dataclass_field_schema(schema)
+
+    def typed_dict_field_schema(self, schema: cs.TypedDictField) -> JsonSchemaValue:
+        """Refuse a field of several names."""
+        _require_one_name(schema)
+        return super().typed_dict_field_schema(schema)
 
     def generator_schema(self, schema: cs.GeneratorSchema) -> JsonSchemaValue:
         """Refuse what is validated only while the tool already runs."""
         _refuse("an Iterable is validated lazily: use list or Sequence")
 
+    def named_tuple_schema(self, schema: cs.NamedTupleSchema) -> JsonSchemaValue:
+        """Refuse named tuples, which arguments could spell as an array or as an object."""
+        _refuse(_NAMED_TUPLE)
+
     def call_schema(self, schema: cs.CallSchema) -> JsonSchemaValue:
-        """Refuse named tuples, which arguments could spell in two ways."""
-        _refuse("a NamedTuple can be an array or an object: use a dataclass")
+        """Refuse named tuples as older versions of pydantic see them."""
+        _refuse(_NAMED_TUPLE)
+
+    def _require_string_keys(self, schema: Any) -> None:
+        keys = schema.get("keys_schema")
+        if keys is not None and not self._is_string(keys):
+            _refuse("JSON has only strings as keys: use str, or an Enum or Literal of strings")
 
     def _is_string(self, schema: cs.CoreSchema) -> bool:
-        published = self.generate_inner(schema)
+        published = self._resolved(self.generate_inner(schema))
+        return published.get("type", "string") == "string" and "anyOf" not in published
+
+    def _resolved(self, published: JsonSchemaValue) -> JsonSchemaValue:
         while "$ref" in published:
             published = self.get_schema_from_definitions(published["$ref"]) or {}
-        return published.get("type", "string") == "string" and "anyOf" not in published
+        return published
+
+
+def _values(published: JsonSchemaValue) -> list[object] | None:
+    """Return the values of a Literal or an Enum."""
+    found: list[object] | None = published.get("enum")
+    return [published["const"]] if "const" in published else found
 
 
 def _closed(published: JsonSchemaValue) -> JsonSchemaValue:
-    if "properties" in published or published.get("type") == "object":
+    if "properties" in published:
         return published | {"additionalProperties": False}
     return published
+
+
+def _require_one_name(field: cs.ModelField | cs.DataclassField | cs.TypedDictField) -> None:
+    if not isinstance(field.get("validation_alias", ""), str):
+        _refuse("AliasChoices and AliasPath let arguments spell one field in several ways")
 
 
 def _spelled(published: JsonSchemaValue) -> JsonSchemaValue:

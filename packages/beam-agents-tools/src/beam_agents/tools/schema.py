@@ -55,7 +55,7 @@ def require_validatable(argument: Argument) -> None:
     except Exception as error:  # whatever pydantic, or a hook of the author's type, raises
         raise ToolDefinitionError(
             f"parameter {argument.name!r}: arguments of type {argument.annotation!r} "
-            f"cannot be validated from JSON: {error}"
+            f"cannot be validated from JSON: {str(error).splitlines()[0]}"
         ) from error
 
 
