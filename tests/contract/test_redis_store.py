@@ -105,7 +105,7 @@ class TestRedisStore(DedupStoreContract):
     """The whole contract, on the bench above."""
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(steps=step_sequences)
 def test_the_script_answers_as_the_reference_does(redis_url: str, steps: list[Step]) -> None:
     async def compare() -> None:

@@ -152,7 +152,7 @@ class OneIntent(RuleBasedStateMachine):
 
 
 TestOneIntent = OneIntent.TestCase
-TestOneIntent.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestOneIntent.settings = settings(max_examples=200, stateful_step_count=40)
 
 
 def test_times_beyond_what_every_backend_holds_saturate() -> None:

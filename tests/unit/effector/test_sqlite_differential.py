@@ -12,7 +12,7 @@ from tests.contract.store_benches import MemoryBench, SqliteBench
 from tests.contract.store_differential import Step, agree, step_sequences
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(steps=step_sequences)
 def test_sqlite_answers_as_the_reference_does(steps: list[Step]) -> None:
     async def compare(path: Path) -> None:
