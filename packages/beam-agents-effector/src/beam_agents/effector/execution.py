@@ -1,0 +1,165 @@
+"""Performing one intent under its claim: what may stop it, what runs it, what it comes to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import partial
+from itertools import count
+
+from beam_agents._protos import ToolIntent
+from beam_agents.effector.alarms import Alarms
+from beam_agents.effector.approvals import Approvals
+from beam_agents.effector.attempt import Attempt
+from beam_agents.effector.calls import ToolCalls
+from beam_agents.effector.endings import Endings
+from beam_agents.effector.grants import Grants
+from beam_agents.effector.interruptions import ClaimOver, DeadlinePassed, Withdrawn
+from beam_agents.effector.invocation import Ended, Raised
+from beam_agents.effector.ports import Clock, DedupStore
+from beam_agents.effector.probe import Probe
+from beam_agents.effector.screening import Rejected, Screening
+from beam_agents.effector.takeovers import Takeovers
+from beam_agents.tools import Retryable, Tool
+from beam_agents.tools.signature import underlying
+
+_FIRST_RETRY_MS = 100
+_LONGEST_RETRY_MS = 5_000
+
+
+class Execution:
+    """Carries out attempts.
+
+    Args:
+        screening: Says whether a tool may be called at all.
+        grants: Checks approvals.
+        takeovers: Decides where an earlier attempt may have called the tool.
+        approvals: Passes approval requests on.
+        calls: Calls tools.
+        endings: Turns the ends of calls into results.
+        store: Told of invocations, where the tool asks for it.
+        alarms: Time the waits between runs.
+        clock: Time.
+        probe: Told of each call.
+        tool_timeout_ms: For tools that do not say so themselves.
+    """
+
+    def __init__(
+        self,
+        *,
+        screening: Screening,
+        grants: Grants,
+        takeovers: Takeovers,
+        approvals: Approvals,
+        calls: ToolCalls,
+        endings: Endings,
+        store: DedupStore,
+        alarms: Alarms,
+        clock: Clock,
+        probe: Probe,
+        tool_timeout_ms: int,
+    ) -> None:
+        self._screening = screening
+        self._grants = grants
+        self._takeovers = takeovers
+        self._approvals = approvals
+        self._calls = calls
+        self._endings = endings
+        self._store = store
+        self._alarms = alarms
+        self._clock = clock
+        self._probe = probe
+        self._tool_timeout_ms = tool_timeout_ms
+        self._on_loop: dict[str, bool] = {}
+
+    async def run(self, attempt: Attempt) -> bytes:
+        """Perform an attempt and return its result; empty for an approval request passed on.
+
+        Raises:
+            Withdrawn: Nothing was called; the claim can be handed back.
+            NotYetKnown: Nothing was called; another worker may know the tool.
+            ClaimOver: The claim cannot be acted on any more.
+            ConnectionError: The store did not answer; nothing was called.
+        """
+        try:
+            if attempt.intent.kind == ToolIntent.APPROVAL:
+                return await self._approvals.request(attempt)
+            return await self._run_tool(attempt)
+        except DeadlinePassed:
+            return attempt.expired()
+
+    async def _run_tool(self, attempt: Attempt) -> bytes:
+        screened = self._screening.judge(attempt.intent)
+        if isinstance(screened, Rejected):
+            return attempt.rejected(screened.reason)
+        tool, arguments = screened.tool, screened.arguments
+        if tool.needs_approval(arguments):
+            refusal = await self._grants.refusal(attempt.intent)
+            if refusal is not None:
+                return attempt.rejected(refusal)
+        if attempt.lease.invoked_before:
+            result = await self._takeovers.judge(attempt, tool, arguments, self._timeout_ms(tool))
+            if result is not None:
+                return result
+        return await self._call(attempt, tool, arguments)
+
+    async def _call(self, attempt: Attempt, tool: Tool, arguments: Mapping[str, object]) -> bytes:
+        """Call the tool, again while it asks for that and there is time."""
+        timeout_ms = self._timeout_ms(tool)
+        ended = await self._call_once(attempt, tool, arguments, timeout_ms)
+        ends_ms = attempt.started_ms + timeout_ms
+        for retry in count():
+            wait_ms = self._retry_in(attempt, ended, retry, ends_ms)
+            if wait_ms is None:
+                break
+            await self._alarms.resting(wait_ms)
+            left_ms = ends_ms - self._clock.monotonic_ms()
+            try:
+                ended = await self._call_once(attempt, tool, arguments, left_ms)
+            except (DeadlinePassed, Withdrawn):  # between two runs: the last one's word stands
+                break
+        return self._endings.result(attempt, ended)
+
+    async def _call_once(
+        self, attempt: Attempt, tool: Tool, arguments: Mapping[str, object], timeout_ms: int
+    ) -> Ended:
+        return await self._calls.call(
+            attempt,
+            partial(tool.invoke, arguments, attempt.info()),
+            on_loop=self._runs_on_loop(tool),
+            timeout_ms=timeout_ms,
+            ready=partial(self._begin, attempt, tool),
+        )
+
+    async def _begin(self, attempt: Attempt, tool: Tool) -> None:
+        """Pass the last checks before the tool is called, in this very turn of the loop."""
+        if not attempt.started_at_ms:
+            attempt.work.check()
+            if tool.on_crash != "reexecute":
+                # No acknowledgement, no call: else a successor would not ask what came of it.
+                if not await self._store.mark_invoked(attempt.lease.claim):
+                    raise ClaimOver
+                attempt.work.check()
+        attempt.require_time()
+        attempt.begin()
+        self._probe.invoke(attempt.intent)
+
+    def _retry_in(self, attempt: Attempt, ended: Ended, retry: int, ends_ms: int) -> int | None:
+        """Say how long to wait for another run; None if there is none."""
+        if not isinstance(ended, Raised) or not isinstance(ended.error, Retryable):
+            return None
+        backoff_ms = min(_FIRST_RETRY_MS << min(retry, 16), _LONGEST_RETRY_MS)
+        wait_ms = max(ended.error.retry_after_ms or 0, backoff_ms)
+        left_ms = ends_ms - self._clock.monotonic_ms()
+        return wait_ms if wait_ms < min(left_ms, attempt.ms_until_deadline) else None
+
+    def _timeout_ms(self, tool: Tool) -> int:
+        return tool.timeout_ms or self._tool_timeout_ms
+
+    def _runs_on_loop(self, tool: Tool) -> bool:
+        """Tell whether calling the tool cannot block; where that is unclear, it can."""
+        known = self._on_loop.get(tool.name)
+        if known is None:
+            function = underlying(getattr(tool, "__wrapped__", tool))
+            known = self._on_loop[tool.name] = inspect.iscoroutinefunction(function)
+        return known
