@@ -56,7 +56,7 @@ def test_a_registry_is_imported_from_the_working_directory() -> None:
 
 
 def test_without_settings_of_ones_own_the_engine_has_its_defaults() -> None:
-    assert prepare(given(), {}).options() == EffectorOptions(
+    assert prepare(given(), {}).options == EffectorOptions(
         store_call_timeout_ms=STORE_CALL_TIMEOUT_MS
     )
 
@@ -129,10 +129,37 @@ def test_mistakes_of_settings_registry_and_keyrings_come_together() -> None:
     ]
 
 
-def test_without_renewal_the_lease_must_exceed_the_timeout_of_every_tool() -> None:
-    [mistake] = mistakes(no_lease_renewal=True, lease_ms="25000")
+def test_without_renewal_the_lease_must_exceed_every_timeout() -> None:
+    of_the_setting, of_the_tool = mistakes(no_lease_renewal=True, lease_ms="20000")
+    [of_the_tool_alone] = mistakes(no_lease_renewal=True, lease_ms="25000")
 
-    assert "'refund' may run longer: 25000 <= 25000" in mistake
+    assert of_the_setting.endswith(
+        "--tool-timeout-ms, else a tool outlives its claim: 20000 <= 20000"
+    )
+    assert of_the_tool.endswith("20000 <= 25000 of 'refund'")
+    assert of_the_tool_alone.endswith("25000 <= 25000 of 'refund'")
+
+
+def test_a_broken_budget_is_told_beside_a_registry_that_is_missing() -> None:
+    found = mistakes(registry="no_such_app:TOOLS", no_lease_renewal=True, lease_ms="20000")
+
+    assert len(found) == 2
+
+
+def test_a_tool_that_requires_approval_needs_a_way_to_check_it(app_folder: Path) -> None:
+    (app_folder / "approving_app.py").write_text(
+        _TOOLS.replace("side_effect=True", "side_effect=True, requires_approval=True")
+    )
+    (app_folder / "keys").write_text(_KEYS)
+    registry = "approving_app:TOOLS"
+
+    [mistake] = mistakes(registry=registry)
+
+    assert mistake.startswith("the tool 'refund' requires an approval, and anybody could write")
+    assert prepare(given(registry=registry, approval_keys="file:keys"), {}).approval_keys
+    assert prepare(
+        given(registry=registry, signing_keys="file:keys", verify_intents="require"), {}
+    ).intent_keys
 
 
 def test_the_banner_names_the_backends_and_hides_their_credentials() -> None:

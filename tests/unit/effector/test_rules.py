@@ -16,14 +16,6 @@ def test_the_defaults_break_no_rule() -> None:
     assert broken() == []
 
 
-def test_without_renewal_the_lease_must_exceed_the_tool_timeout() -> None:
-    [mistake] = broken(no_lease_renewal=True, lease_ms=20_000)
-
-    assert "--tool-timeout-ms" in mistake
-    assert mistake.endswith("20000 <= 20000")
-    assert broken(no_lease_renewal=True, lease_ms=20_001) == []
-
-
 def test_with_renewal_the_lease_must_outlast_three_store_calls() -> None:
     [mistake] = broken(lease_ms=4_499)
 
@@ -32,8 +24,8 @@ def test_with_renewal_the_lease_must_outlast_three_store_calls() -> None:
 
 
 def test_a_rule_about_a_setting_that_could_not_be_read_is_left_out() -> None:
-    values = {**DEFAULTS, "no_lease_renewal": True, "lease_ms": 1}
-    del values["tool_timeout_ms"]
+    values = {**DEFAULTS, "lease_ms": 1}
+    del values["no_lease_renewal"]
 
     assert list(broken_rules(values)) == []
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import cast
+from typing import Any
 
 from beam_agents.effector.config import EffectorOptions
 from beam_agents.effector.errors import AuthorError
+from beam_agents.effector.preconditions import broken_preconditions
 from beam_agents.effector.reading import Reading
 from beam_agents.effector.refused_tools import RefusedTools
 from beam_agents.effector.schemes import STORE_CALL_TIMEOUT_MS
-from beam_agents.effector.settings import Settings
+from beam_agents.effector.settings import SETTINGS_BY_NAME, Settings
 from beam_agents.intents.keyring import Keyring
 from beam_agents.intents.signing import Signer
 from beam_agents.tools import RegistryError, ToolRegistry
 from beam_agents.tools.errors import RegistryImportError
+
+_KNOBS = {field.name for field in fields(EffectorOptions)} & SETTINGS_BY_NAME.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +29,12 @@ class Prepared:
     """Settings that hold no mistake, and what they refer to."""
 
     settings: Settings
+    options: EffectorOptions
     registry: ToolRegistry
     intent_keys: Keyring | None
     approval_keys: Keyring | None
     signer: Signer | None
     refused_tools: Callable[[], Collection[str]]
-
-    def options(self) -> EffectorOptions:
-        """Give the engine its knobs."""
-        settings = self.settings
-        return EffectorOptions(
-            verify_intents=settings.verify_intents,
-            lease_ms=settings.lease_ms,
-            no_lease_renewal=settings.no_lease_renewal,
-            tool_timeout_ms=settings.tool_timeout_ms,
-            shutdown_grace_ms=settings.shutdown_grace_ms,
-            unknown_tool=settings.unknown_tool,
-            error_detail=settings.error_detail,
-            max_in_flight=settings.max_in_flight,
-            max_waiting=settings.max_waiting,
-            max_result_bytes=settings.max_result_bytes,
-            sync_threads=settings.sync_threads,
-            store_call_timeout_ms=STORE_CALL_TIMEOUT_MS,
-        )
 
 
 def prepare(given: Mapping[str, object], environ: Mapping[str, str]) -> Prepared:
@@ -69,11 +55,18 @@ def prepare(given: Mapping[str, object], environ: Mapping[str, str]) -> Prepared
     signer = None
     if intent_keys is not None:
         signer = reading.resolve("sign_results", partial(_signer, intent_keys))
-    if registry is not None and reading.values.get("no_lease_renewal"):
-        reading.mistakes += _outlived_leases(registry, reading.values.get("lease_ms"))
+    options = _engine_options(reading.values)
+    if options is not None:
+        reading.mistakes += broken_preconditions(
+            registry or ToolRegistry(), options, approval_keys=approval_keys is not None
+        )
+    settings = reading.settings()
+    if registry is None or options is None:
+        raise AssertionError("without a mistake there is a registry, and every option")
     return Prepared(
-        settings=reading.settings(),
-        registry=cast("ToolRegistry", registry),  # None is a mistake, and those are out
+        settings,
+        options,
+        registry,
         intent_keys=intent_keys,
         approval_keys=approval_keys,
         signer=signer,
@@ -104,10 +97,9 @@ def _signer(keys: Keyring, key_id: str) -> Signer:
     return Signer(keys, key_id)
 
 
-def _outlived_leases(registry: ToolRegistry, lease_ms: int | None) -> list[str]:
-    return [
-        f"--lease-ms must exceed every tool's timeout with --no-lease-renewal, and {tool.name!r} "
-        f"may run longer: {lease_ms} <= {tool.timeout_ms}"
-        for tool in registry
-        if lease_ms is not None and tool.timeout_ms is not None and tool.timeout_ms >= lease_ms
-    ]
+def _engine_options(values: Mapping[str, Any]) -> EffectorOptions | None:
+    """Take the engine's knobs out of the settings; None where one of them is a mistake."""
+    if not values.keys() >= _KNOBS:
+        return None
+    knobs = {name: values[name] for name in _KNOBS}
+    return EffectorOptions(**knobs, store_call_timeout_ms=STORE_CALL_TIMEOUT_MS)

@@ -26,15 +26,6 @@ def broken_rules(values: Mapping[str, Any]) -> Iterator[str]:
                 yield mistake
 
 
-def _lease_outlasts_tool(no_renewal: bool, lease_ms: int, tool_timeout_ms: int) -> str | None:
-    if not no_renewal or lease_ms > tool_timeout_ms:
-        return None
-    return (
-        f"--lease-ms must exceed --tool-timeout-ms with --no-lease-renewal, else a tool outlives "
-        f"its claim: {lease_ms} <= {tool_timeout_ms}"
-    )
-
-
 def _lease_outlasts_calls(no_renewal: bool, lease_ms: int) -> str | None:
     least_ms = 3 * STORE_CALL_TIMEOUT_MS
     if no_renewal or lease_ms >= least_ms:
@@ -107,7 +98,6 @@ def _topics_differ(*uris: str | None) -> str | None:
 
 
 _RULES = (
-    Rule(("no_lease_renewal", "lease_ms", "tool_timeout_ms"), _lease_outlasts_tool),
     Rule(("no_lease_renewal", "lease_ms"), _lease_outlasts_calls),
     Rule(("verify_intents", "sign_results", "signing_keys"), _keys_are_there),
     Rule(("verify_intents", "sign_results", "signing_keys"), _keys_are_used),

@@ -16,6 +16,9 @@ from beam_agents.effector.errors import BackendUnavailable, OperatorError, Topic
 
 # Long enough for a rebalance, which blocks a request for as long as a session lasts.
 REQUEST_TIMEOUT_MS = 20_000
+# How long one publish or commit waits: aiokafka would wait for the broker for ever, and
+# whoever called it would not hear that it is away.
+ANSWER_TIMEOUT_S = 10.0
 _CONNECT_TIMEOUT_MS = 5_000
 _OTHER_PROTOCOL = "does it expect another EFFECTOR_KAFKA_SECURITY_PROTOCOL on this port?"
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError
+from aiokafka.errors import KafkaError, KafkaTimeoutError, MessageSizeTooLargeError
 
-from beam_agents.effector.backends.kafka_connection import connected_arguments
+from beam_agents.effector.backends.kafka_connection import ANSWER_TIMEOUT_S, connected_arguments
 from beam_agents.effector.backends.kafka_security import KafkaSecurity
 from beam_agents.effector.errors import BackendUnavailable
 from beam_agents.effector.ports import Headers, RecordTooLarge, SinkUnavailable
@@ -37,6 +37,7 @@ class KafkaSink:
         self._security = security or KafkaSecurity()
         self._arguments: dict[str, Any] = {}
         self._producer: AIOKafkaProducer | None = None
+        self._broken: AIOKafkaProducer | None = None
         self._replacing = asyncio.Lock()
         self._retired: set[asyncio.Task[None]] = set()
 
@@ -56,21 +57,23 @@ class KafkaSink:
     async def publish(self, *, key: bytes, value: bytes, headers: Headers = ()) -> None:
         """Return once the record is durable.
 
-        While the broker is away this waits for it, as the producer does itself.
-
         Raises:
             SinkUnavailable: It may or may not have been taken; publish it again.
             RecordTooLarge: It never will be.
         """
-        producer = self._opened()
+        producer = await self._working()
         try:
-            await producer.send_and_wait(self._topic, value, key=key, headers=list(headers))
+            sent = await producer.send(self._topic, value, key=key, headers=list(headers))
+            await asyncio.wait({sent}, timeout=ANSWER_TIMEOUT_S)
+            if not sent.done():
+                raise KafkaTimeoutError(f"no answer within {ANSWER_TIMEOUT_S:.0f} s")
+            sent.result()
         except MessageSizeTooLargeError as error:
-            await self._replace(producer)
+            self._broken = producer
             raise RecordTooLarge(len(value)) from error
         except KafkaError as error:
-            await self._replace(producer)
-            raise SinkUnavailable(f"{self._topic!r} did not take the record: {error!r}") from error
+            self._broken = producer
+            raise SinkUnavailable(f"{self._topic!r} did not take the record: {error}") from error
 
     async def check(self) -> None:
         """Raise what keeps the topic from taking records, if anything does."""
@@ -85,12 +88,18 @@ class KafkaSink:
         if self._retired:
             await asyncio.wait(self._retired)
 
-    async def _replace(self, broken: AIOKafkaProducer) -> None:
-        # The record that was refused has used up a sequence number, and the broker would
-        # refuse every later one of this producer as out of order.
+    async def _working(self) -> AIOKafkaProducer:
+        """Return the producer; a new one, if a record of the last one was not taken.
+
+        Such a record has used up a sequence number, for which the broker may refuse all
+        later ones; or it still waits in there, and must not be joined by its own repeat.
+        """
+        if self._producer is not self._broken:
+            return self._opened()
         async with self._replacing:
-            if self._producer is not broken:
-                return
+            broken = self._opened()
+            if broken is not self._broken:
+                return broken
             try:
                 self._producer = await self._started()
             except KafkaError as error:
@@ -98,6 +107,7 @@ class KafkaSink:
             task = asyncio.ensure_future(_stop(broken))
             self._retired.add(task)
             task.add_done_callback(self._retired.discard)
+            return self._producer
 
     async def _started(self) -> AIOKafkaProducer:
         producer = AIOKafkaProducer(

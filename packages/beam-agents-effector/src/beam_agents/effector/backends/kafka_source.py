@@ -10,16 +10,15 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
-from beam_agents.effector.backends.kafka_connection import connected_arguments
+from beam_agents.effector.backends.kafka_connection import ANSWER_TIMEOUT_S, connected_arguments
 from beam_agents.effector.backends.kafka_security import KafkaSecurity
-from beam_agents.effector.errors import BackendUnavailable
+from beam_agents.effector.errors import BackendUnavailable, EffectorError
 from beam_agents.effector.offsets import ContiguousOffsets
 from beam_agents.effector.ports import Delivery
 
 _LOG = logging.getLogger(__name__)
 
-_WAIT_MS = 60_000
-_LAST_COMMIT_S = 5.0
+_WAIT_MS = 1_000
 # A worker that waits for its tools, or for a stuck sink, does not fetch, and is alive all
 # the same. The heartbeat proves it: it runs on the event loop that does the work.
 _NO_POLL_LIMIT_MS = 2**31 - 1
@@ -84,15 +83,23 @@ class KafkaSource:
             await consumer.start()
         except KafkaError as error:
             await consumer.stop()
-            raise BackendUnavailable(f"cannot read topic {self._topic!r}: {error}") from error
+            raise self._closed_to_us("read", error) from error
         consumer.subscribe([self._topic], listener=_Rebalances(self, on_lost))
         self._consumer = consumer
 
     async def fetch(self) -> Sequence[Delivery]:
-        """Wait for at least one delivery. May be cancelled without losing any."""
+        """Wait for at least one delivery, and for the broker. May be cancelled without losing any.
+
+        Raises:
+            EffectorError: The group or the topic is closed to us; trying again is of no use.
+        """
+        consumer = self._opened()
         while True:
-            # aiokafka takes records out of its buffer in the same step that returns them.
-            batches = await self._opened().getmany(timeout_ms=_WAIT_MS, max_records=self._max_batch)
+            try:
+                # aiokafka takes records out of its buffer in the step that returns them.
+                batches = await consumer.getmany(timeout_ms=_WAIT_MS, max_records=self._max_batch)
+            except KafkaError as error:
+                raise self._closed_to_us("read", error) from error
             if batches:
                 return [
                     self._hand_out(record) for records in batches.values() for record in records
@@ -117,15 +124,23 @@ class KafkaSource:
 
         Where the group rebalances meanwhile, nothing is lost: whoever has the
         partition then reads again what was not committed.
+
+        Raises:
+            BackendUnavailable: The broker does not answer; commit again.
+            EffectorError: The group or the topic is closed to us.
         """
         positions = self._offsets.committable()
         if not positions:
             return
         offsets = {_parse(each.partition): each.next_offset for each in positions}
         try:
-            await self._opened().commit(offsets)
+            await asyncio.wait_for(self._opened().commit(offsets), ANSWER_TIMEOUT_S)
         except (CommitFailedError, IllegalStateError) as error:
             _LOG.info("offsets not committed, the group rebalances: %s", error)
+        except asyncio.TimeoutError as error:
+            raise BackendUnavailable(f"no broker takes the offsets of {self._topic!r}") from error
+        except KafkaError as error:
+            raise self._closed_to_us("commit", error) from error
         else:
             self._offsets.committed(positions)
 
@@ -137,10 +152,7 @@ class KafkaSource:
         """Commit once more, and leave the group at once."""
         if self._consumer is None:
             return
-        try:
-            await asyncio.wait_for(self.commit(), _LAST_COMMIT_S)
-        except (KafkaError, asyncio.TimeoutError) as error:
-            _LOG.warning("last offsets not committed, they are read again: %r", error)
+        await self._commit_for_the_last_time()
         await self._consumer.stop()
         self._consumer = None
 
@@ -152,13 +164,21 @@ class KafkaSource:
     async def revoked(self, partitions: Iterable[TopicPartition]) -> list[str]:
         """Commit for the last time, then forget these partitions; return their names."""
         names = [_name(partition) for partition in partitions]
-        try:
-            await asyncio.wait_for(self.commit(), _LAST_COMMIT_S)
-        except (KafkaError, asyncio.TimeoutError) as error:
-            _LOG.warning("offsets not committed before a rebalance: %r", error)
+        await self._commit_for_the_last_time()
         for name in names:
             self._offsets.revoke(name)
         return names
+
+    async def _commit_for_the_last_time(self) -> None:
+        try:
+            await self.commit()
+        except EffectorError as error:
+            _LOG.warning("the last offsets are not committed, and will be read again: %s", error)
+
+    def _closed_to_us(self, verb: str, error: KafkaError) -> EffectorError:
+        return EffectorError(
+            f"group {self._group!r} cannot {verb} topic {self._topic!r}: {error!r}"
+        )
 
     def _hand_out(self, record: ConsumerRecord) -> Delivery:
         partition = _name(TopicPartition(record.topic, record.partition))

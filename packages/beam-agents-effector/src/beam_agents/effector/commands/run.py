@@ -82,7 +82,7 @@ def build_service(prepared: Prepared) -> EffectorService:
         source=open_source(settings.intents_from, connections),
         results=open_sink(settings.results_to, connections),
         store=open_store(settings.dedup, connections),
-        options=prepared.options(),
+        options=prepared.options,
         approvals=open_sink(approvals, connections) if approvals else None,
         dead_letters=open_sink(dead_letters, connections) if dead_letters else None,
         intent_keys=prepared.intent_keys,
