@@ -1,0 +1,118 @@
+"""The command as its users run it: a process on the embedded bus, ended by signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from beam_agents._protos import ToolIntent, ToolResult
+from beam_agents.embedded import EmbeddedBus
+from beam_agents.intents.identity import intent_id_for
+
+_WAIT_MS = 30_000
+_TOOLS = """
+import threading
+from beam_agents.embedded import EmbeddedBus
+from beam_agents.tools import ToolRegistry
+
+TOOLS = ToolRegistry()
+
+@TOOLS.tool(side_effect=True)
+def refund(amount: int) -> str:
+    return f"refunded {amount}"
+
+@TOOLS.tool(side_effect=True)
+def hang() -> None:
+    EmbeddedBus("bus.db").publish("running", key=None, value=b"")
+    threading.Event().wait()
+"""
+
+Start = Callable[[], "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def bus(tmp_path: Path) -> Iterator[EmbeddedBus]:
+    (tmp_path / "app.py").write_text(_TOOLS)
+    with EmbeddedBus(tmp_path / "bus.db") as bus:
+        yield bus
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    processes: list[subprocess.Popen[str]] = []
+    environ = {name: value for name, value in os.environ.items() if "EFFECTOR" not in name} | {
+        "EFFECTOR_REGISTRY": "app:TOOLS",
+        "EFFECTOR_INTENTS_FROM": "sqlite:///bus.db?topic=intents",
+        "EFFECTOR_RESULTS_TO": "sqlite:///bus.db?topic=results",
+        "EFFECTOR_DEDUP": "sqlite:///dedup.db",
+    }
+
+    def started() -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "beam_agents.effector"]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=environ, text=True, stderr=subprocess.PIPE
+        )
+        processes.append(process)
+        return process
+
+    yield started
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def publish(bus: EmbeddedBus, tool_name: str, args_json: str) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    intent = ToolIntent(
+        intent_id=intent_id_for(b"acct-1", 0, 0),
+        entity_key=b"acct-1",
+        tool_name=tool_name,
+        args_json=args_json,
+        created_at_ms=now_ms,
+        expires_at_ms=now_ms + 60_000,
+        kind=ToolIntent.TOOL,
+    )
+    bus.publish("intents", key=b"acct-1", value=intent.SerializeToString())
+
+
+def test_an_intent_is_performed_and_sigterm_ends_the_process_with_0(
+    bus: EmbeddedBus, start: Start
+) -> None:
+    publish(bus, "refund", '{"amount":4200}')
+    process = start()
+    assert bus.wait("results", 0, timeout_ms=_WAIT_MS)
+
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate()
+
+    [record] = bus.records("results")
+    result = ToolResult.FromString(record.value or b"")
+    assert (result.status, result.payload) == (ToolResult.OK, b'"refunded 4200"')
+    assert process.returncode == 0, log
+    assert bus.committed("beam-agents-effector", "intents") == 1
+
+
+def test_a_second_signal_does_not_wait_for_a_tool_that_hangs(
+    bus: EmbeddedBus, start: Start
+) -> None:
+    publish(bus, "hang", "{}")
+    process = start()
+    assert bus.wait("running", 0, timeout_ms=_WAIT_MS)
+
+    process.send_signal(signal.SIGTERM)
+    assert process.stderr is not None
+    while "SIGTERM" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+
+    assert process.returncode == 128 + signal.SIGTERM
+    assert bus.end_offset("results") == 0
+    assert bus.committed("beam-agents-effector", "intents") == 0
