@@ -9,9 +9,12 @@ from typing import Any
 from beam_agents.effector.alarms import Alarms
 from beam_agents.effector.approvals import Approvals
 from beam_agents.effector.calls import ToolCalls
+from beam_agents.effector.claiming import Claiming
 from beam_agents.effector.claims import Leases
 from beam_agents.effector.commits import Commits
+from beam_agents.effector.completion import Completion
 from beam_agents.effector.config import EffectorOptions
+from beam_agents.effector.course import Course
 from beam_agents.effector.dead_letters import DeadLetters
 from beam_agents.effector.endings import Endings
 from beam_agents.effector.execution import Execution
@@ -96,13 +99,21 @@ class Engine:
         self.threads = Threads(options.sync_threads)
         self.calls = ToolCalls(self.threads, self.alarms)
         self.publishers: list[Publisher] = []
-        self._build_phases(ports, options)
+        self._build_course(ports, options)
 
-    def _build_phases(self, ports: Ports, options: EffectorOptions) -> None:
+    def _build_course(self, ports: Ports, options: EffectorOptions) -> None:
         results = Results(ports.signer)
         publisher = Publisher("results", ports.results, ports.clock)
         self.publishers.append(publisher)
         topic = ResultsTopic(publisher, results)
+        refusals = Refusals(
+            store=ports.store,
+            results=results,
+            topic=topic,
+            alarms=self.alarms,
+            clock=ports.clock,
+            call_timeout_ms=options.store_call_timeout_ms,
+        )
         screening = Screening(
             ports.registry,
             refused_tools=ports.refused_tools,
@@ -110,30 +121,28 @@ class Engine:
         )
         self.phases = Phases(
             verification=Verification(options.verify_intents, ports.intent_keys, ports.probe),
+            refusals=refusals,
+            claiming=Claiming(
+                ports.store, self.leases, refusals, ports.clock, lease_ms=options.lease_ms
+            ),
+            execution=self._execution(ports, options, screening),
+            completion=Completion(ports.store, refusals, self.alarms, lease_ms=options.lease_ms),
+            topic=topic,
+            commits=self.commits,
+            probe=ports.probe,
+        )
+        self.course = Course(
+            phases=self.phases,
             dead_letters=DeadLetters(
                 self._publisher("dead-letters", ports.dead_letters, ports), ports.probe
             ),
-            refusals=Refusals(
-                store=ports.store,
-                results=results,
-                topic=topic,
-                alarms=self.alarms,
-                clock=ports.clock,
-                call_timeout_ms=options.store_call_timeout_ms,
-            ),
             screening=screening,
             permits=ToolPermits(options.max_in_flight),
-            store=ports.store,
-            leases=self.leases,
-            execution=self._execution(ports, options, screening),
-            results=results,
-            topic=topic,
-            commits=self.commits,
             partitions=self.partitions,
+            leases=self.leases,
+            results=results,
             alarms=self.alarms,
             clock=ports.clock,
-            probe=ports.probe,
-            lease_ms=options.lease_ms,
         )
 
     def _execution(self, ports: Ports, options: EffectorOptions, screening: Screening) -> Execution:

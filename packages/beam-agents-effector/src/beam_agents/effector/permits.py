@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from typing import Protocol
 
 from beam_agents.effector.work import Work
 from beam_agents.tools import Tool
 
 
-class Permits:
+class Permits(Protocol):
+    """Something of which there are only so many."""
+
+    def take_now(self) -> bool:
+        """Take one if that needs no wait."""
+
+    async def take(self, work: Work) -> None:
+        """Wait for one.
+
+        Raises:
+            Interruption: Something cut in on the wait; none is held.
+        """
+
+    def give_back(self) -> None:
+        """Pass one on to whoever waits longest."""
+
+
+class Pool:
     """A number of permits, given in the order in which they were asked for."""
 
     __slots__ = ("_free", "_queue")
@@ -19,12 +36,15 @@ class Permits:
         self._free = number
         self._queue: deque[asyncio.Future[None]] = deque()
 
-    async def take(self, work: Work) -> None:
-        """Wait for a permit.
+    def take_now(self) -> bool:
+        """Take a permit if one is free; then nobody waits for one."""
+        if not self._free:
+            return False
+        self._free -= 1
+        return True
 
-        Raises:
-            Interruption: Something cut in on the wait; no permit is held.
-        """
+    async def take(self, work: Work) -> None:
+        """Wait for a permit; see `Permits.take`."""
         if self.take_now():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -34,13 +54,6 @@ class Permits:
         except BaseException:
             self._decline(turn)
             raise
-
-    def take_now(self) -> bool:
-        """Take a permit if one is free; then nobody waits for one."""
-        if not self._free:
-            return False
-        self._free -= 1
-        return True
 
     def give_back(self) -> None:
         """Pass a permit on to whoever waits longest."""
@@ -52,51 +65,61 @@ class Permits:
         self._free += 1
 
     def _decline(self, turn: asyncio.Future[None]) -> None:
-        if turn.cancelled():
-            if turn in self._queue:
-                self._queue.remove(turn)
-        else:  # it was given just before its taker gave up
+        if not turn.cancelled():  # it was given just before its taker gave up
             self.give_back()
+        elif turn in self._queue:
+            self._queue.remove(turn)
+
+
+class _Both:
+    """A tool's own permit together with one of all, its own first: it is the scarcer."""
+
+    __slots__ = ("_all", "_own")
+
+    def __init__(self, own: Pool, of_all: Pool) -> None:
+        self._own = own
+        self._all = of_all
+
+    def take_now(self) -> bool:
+        """Take both or none."""
+        if not self._own.take_now():
+            return False
+        if self._all.take_now():
+            return True
+        self._own.give_back()
+        return False
+
+    async def take(self, work: Work) -> None:
+        """Wait for both; see `Permits.take`."""
+        await self._own.take(work)
+        try:
+            await self._all.take(work)
+        except BaseException:
+            self._own.give_back()
+            raise
+
+    def give_back(self) -> None:
+        """Return both."""
+        self._all.give_back()
+        self._own.give_back()
 
 
 class ToolPermits:
-    """The permits of every tool, under one bound for all.
+    """What must be held to run a tool.
 
     Args:
         max_in_flight: How many tools may run at once.
     """
 
     def __init__(self, max_in_flight: int) -> None:
-        self._all = Permits(max_in_flight)
-        self._by_tool: dict[str, Permits] = {}
+        self._all = Pool(max_in_flight)
+        self._by_tool: dict[str, _Both] = {}
 
-    def of(self, tool: Tool | None) -> tuple[Permits, ...]:
-        """Return what must be taken to run a tool: its own permit first, if it is bounded."""
+    def of(self, tool: Tool | None) -> Permits:
+        """Return what a tool needs, or an intent that calls none."""
         if tool is None or tool.max_concurrency is None:
-            return (self._all,)
-        own = self._by_tool.get(tool.name)
-        if own is None:
-            own = self._by_tool[tool.name] = Permits(tool.max_concurrency)
-        return own, self._all
-
-
-async def take_all(work: Work, permits: Sequence[Permits]) -> None:
-    """Take one of each, in order, or none.
-
-    Raises:
-        Interruption: As `Permits.take`.
-    """
-    taken: list[Permits] = []
-    try:
-        for each in permits:
-            await each.take(work)
-            taken.append(each)
-    except BaseException:
-        give_all_back(taken)
-        raise
-
-
-def give_all_back(permits: Sequence[Permits]) -> None:
-    """Return one of each."""
-    for each in permits:
-        each.give_back()
+            return self._all
+        both = self._by_tool.get(tool.name)
+        if both is None:
+            both = self._by_tool[tool.name] = _Both(Pool(tool.max_concurrency), self._all)
+        return both

@@ -89,7 +89,7 @@ class EffectorService:
             probe=probe or Probe(),
         )
         self._engine = Engine(self._ports, self._options, self._start)
-        self._lanes = Lanes(self._engine.phases.run, start=self._start)
+        self._lanes = Lanes(self._engine.course.run, start=self._start)
         self._burials: set[asyncio.Task[None]] = set()
         self._tasks: Tasks | None = None
         self._stop = asyncio.Event()
@@ -163,7 +163,7 @@ class EffectorService:
         self._engine.partitions.arrived(delivery)
         work = self._engine.phases.verify(delivery)
         if isinstance(work, Refused):
-            burial = self._start(self._engine.phases.bury(delivery, work))
+            burial = self._start(self._engine.course.bury(delivery, work))
             self._burials.add(burial)
             burial.add_done_callback(self._burials.discard)
         else:

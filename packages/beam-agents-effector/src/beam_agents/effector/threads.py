@@ -14,7 +14,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from beam_agents.effector.permits import Permits
+from beam_agents.effector.permits import Pool
 
 _T = TypeVar("_T")
 
@@ -44,7 +44,7 @@ class Threads:
     """
 
     def __init__(self, seats: int) -> None:
-        self.seats = Permits(seats)
+        self.seats = Pool(seats)
         self._number = seats
         self._idle: list[_Thread] = []
         self._started = 0

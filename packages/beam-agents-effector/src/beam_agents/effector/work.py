@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.interruptions import Interruption, Withdrawn
 from beam_agents.effector.ports import Delivery
+from beam_agents.effector.steps import Wait
 
 _T = TypeVar("_T")
 
@@ -81,6 +82,11 @@ class Work:
         if self._waiting_for is not None:
             self._ended_by = reason
             self._waiting_for.cancel()
+
+    def again(self, wait: Wait) -> Wait:
+        """End the claim effort, and wait before the next one."""
+        self.token = ""
+        return wait
 
     def leave(self, remnant: asyncio.Future[Any] | None, ms: int) -> None:
         """Note what still runs for this work, for which its key waits a while."""

@@ -1,0 +1,87 @@
+"""Making the result of an attempt the agreed one, unless another's is."""
+
+from __future__ import annotations
+
+import logging
+
+from beam_agents.effector.alarms import Alarms
+from beam_agents.effector.attempt import Attempt
+from beam_agents.effector.claims import STORE_SILENT
+from beam_agents.effector.ports import (
+    ClaimLost,
+    CompleteAnswer,
+    Conflict,
+    DedupStore,
+    Stored,
+    Superseded,
+)
+from beam_agents.effector.refusals import Refusal, Refusals
+from beam_agents.effector.steps import SILENCE, Agreed, Step, busy
+from beam_agents.intents.outcome import Outcome
+
+_log = logging.getLogger(__name__)
+
+
+class Completion:
+    """Stores results.
+
+    Args:
+        store: Holds one result per intent.
+        refusals: Answer where the record's time is over.
+        alarms: Time the waits for a silent store.
+        lease_ms: How long a claim lasts.
+    """
+
+    def __init__(
+        self, store: DedupStore, refusals: Refusals, alarms: Alarms, *, lease_ms: int
+    ) -> None:
+        self._store = store
+        self._refusals = refusals
+        self._alarms = alarms
+        self._lease_ms = lease_ms
+
+    async def agree(self, attempt: Attempt, result: bytes) -> Step:
+        """Store the result, if the claim still holds, and return what the store agreed to."""
+        answer = await self._insist(attempt, result)
+        match answer:
+            case Stored(agreed):
+                return Agreed(agreed)
+            case Superseded(winners):
+                # Where the taker still runs, never repeat `complete`: it may be dead. Claim.
+                if winners is None:
+                    return attempt.work.again(busy(self._lease_ms))
+                return Agreed(winners)
+            case Conflict():
+                return Agreed(_lost_record(attempt))
+            case ClaimLost():
+                return await self._refusals.record(attempt.work, Refusal.EXPIRED)
+
+    async def _insist(self, attempt: Attempt, result: bytes) -> CompleteAnswer:
+        """Ask until the store answers; the lease is renewed meanwhile, as far as it can be."""
+        waits = 0
+        while True:
+            try:
+                return await self._store.complete(
+                    attempt.lease.claim,
+                    attempt.work.fingerprint,
+                    result,
+                    expires_at_ms=attempt.intent.expires_at_ms,
+                )
+            except STORE_SILENT as error:
+                _log.warning(
+                    "the result of intent %s is not stored yet: %s",
+                    attempt.intent.intent_id,
+                    error,
+                )
+            await self._alarms.resting(SILENCE.ms(waits))
+            waits += 1
+
+
+def _lost_record(attempt: Attempt) -> bytes:
+    """Answer for a tool that ran under a claim which the store has forgotten."""
+    _log.error(
+        "intent %s ran, but its record belongs to another request now: "
+        "the dedup store has lost acknowledged writes",
+        attempt.intent.intent_id,
+    )
+    return attempt.error(Outcome.UNKNOWN, "the dedup store lost the record of this intent")
