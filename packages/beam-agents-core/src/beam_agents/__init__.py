@@ -13,12 +13,18 @@ if TYPE_CHECKING:
     from beam_agents.core.agent import Suspend as Suspend
     from beam_agents.core.config import AgentConfig as AgentConfig
     from beam_agents.core.context import ActivationContext as ActivationContext
+    from beam_agents.core.errors import ApprovalDenied as ApprovalDenied
+    from beam_agents.core.errors import ApprovalNotGiven as ApprovalNotGiven
+    from beam_agents.core.errors import EffectError as EffectError
     from beam_agents.core.transform import RunAgent as RunAgent
 else:
     _EXPORTS = {
         "ActivationContext": "beam_agents.core.context",
         "AgentConfig": "beam_agents.core.config",
+        "ApprovalDenied": "beam_agents.core.errors",
+        "ApprovalNotGiven": "beam_agents.core.errors",
         "Complete": "beam_agents.core.agent",
+        "EffectError": "beam_agents.core.errors",
         "RunAgent": "beam_agents.core.transform",
         "Suspend": "beam_agents.core.agent",
     }
@@ -34,4 +40,13 @@ else:
         return sorted([*globals(), *_EXPORTS])
 
 
-__all__ = ["ActivationContext", "AgentConfig", "Complete", "RunAgent", "Suspend"]
+__all__ = [
+    "ActivationContext",
+    "AgentConfig",
+    "ApprovalDenied",
+    "ApprovalNotGiven",
+    "Complete",
+    "EffectError",
+    "RunAgent",
+    "Suspend",
+]

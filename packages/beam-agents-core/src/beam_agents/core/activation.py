@@ -26,6 +26,7 @@ from beam_agents.core.model_calls import ModelCalls
 from beam_agents.core.run import Run
 from beam_agents.core.staging import Staging
 from beam_agents.core.state import REMEMBERED_TIMEOUTS, forget, short_digest
+from beam_agents.core.time_limit import TimeLimit
 from beam_agents.core.turn import Turn
 from beam_agents.model.client import ModelClient
 
@@ -41,6 +42,7 @@ class ActivationEngine:
         self._agent = agent
         self._config = config
         self._intake = Intake(config)
+        self._limit = TimeLimit(config.activation_timeout_ms)
         factory = config.provider_factory
         self._client = ModelClient(factory, token) if factory is not None else None
 
@@ -113,9 +115,10 @@ class ActivationEngine:
         turn.count(Metric.ACTIVATIONS)
         failed = await self._run(turn, run)
         if failed is not None:
-            # Nothing left of it: the same event may be sent again, under its event_id too.
-            state.event_digests = forget(state.event_digests, short_digest(event.event_id.encode()))
-            turn.fail_fresh(failed.reason, failed.detail, run.seq, event)
+            if event.event_id:  # nothing left of it: the same event may be sent again
+                digest = short_digest(event.event_id.encode())
+                state.event_digests = forget(state.event_digests, digest)
+            turn.refuse(failed.reason, failed.detail, event, run.seq)
 
     # --- a resume ----------------------------------------------------------------------------
 
@@ -181,7 +184,7 @@ class ActivationEngine:
         staging = Staging(run, self._config)
         model_calls = ModelCalls(run, self._client)
         context = ActivationContext(run, staging, model_calls, self._config.tools)
-        outcome = await invoke(self._agent, context, self._config.activation_timeout_ms)
+        outcome = await invoke(self._agent, context, self._limit)
         staging.close()
         turn.state.active_ms = max(turn.state.active_ms, run.now_ms)
         if isinstance(outcome, Failed):
@@ -198,6 +201,8 @@ class ActivationEngine:
         return None
 
     def _check_size(self, state: KeyState, commit: Commit) -> None:
+        if commit.continuation is None and commit.memory is None:
+            return
         size = state.ByteSize() - state.continuation.ByteSize()
         if commit.continuation is not None:
             size += commit.continuation.ByteSize()

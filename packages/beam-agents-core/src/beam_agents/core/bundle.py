@@ -74,7 +74,7 @@ async def _run_one(engine: ActivationEngine, session: KeySession[Stamp]) -> None
             emissions = await engine.on_time(session.key, state, item)
         else:
             emissions = await engine.on_envelope(session.key, state, item)
-        session.emissions.extend((stamp, emission) for emission in emissions)
+        session.emissions += [(stamp, emission) for emission in emissions]
 
 
 def _untouched(namespace: str, key: bytes, unreadable: Unreadable, item: Input) -> list[Emission]:

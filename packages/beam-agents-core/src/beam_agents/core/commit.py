@@ -8,7 +8,7 @@ from beam_agents._protos import Completion, ToolIntent
 from beam_agents._protos.state_pb2 import Continuation
 from beam_agents.core.agent import Complete, Suspend
 from beam_agents.core.clock import LATEST_MS
-from beam_agents.core.config import AgentConfig
+from beam_agents.core.config import MAX_TTL_MS, AgentConfig
 from beam_agents.core.continuation import open_intents
 from beam_agents.core.emissions import Emission, Output
 from beam_agents.core.metrics import Metric
@@ -31,7 +31,7 @@ class Uncommittable(Exception):
         self.detail = detail
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Commit:
     """The changes of one run.
 
@@ -76,7 +76,7 @@ def suspended(
     """Turn `Suspend` into its changes, or raise `Uncommittable`."""
     _check_suspend(outcome, run.now_ms, config)
     deadline_ms = run.now_ms + outcome.timeout_ms
-    _settle_expiries(staged, deadline_ms)
+    _settle_expiries(staged, min(deadline_ms, run.now_ms + MAX_TTL_MS))
     intents = open_intents(run, staged)
     awaited = _awaited(outcome, set(intents))
     for intent_id, intent in intents.items():

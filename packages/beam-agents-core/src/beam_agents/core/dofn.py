@@ -15,6 +15,7 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.coders import BytesCoder
 from apache_beam.metrics.metric import Metrics
+from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.userstate import (
     ReadModifyWriteRuntimeState,
@@ -43,7 +44,7 @@ _TAG_OF = {ToolIntent: INTENTS, ActivationErrorRecord: ERRORS, Completion: COMPL
 _WINDOWS = (GlobalWindow(),)
 
 
-class _BeamKey(KeySession[Timestamp]):
+class _BeamKey(KeySession[WindowedValue]):
     """A key's session with its handles: they still work when the bundle finishes."""
 
     __slots__ = ("cell_handle", "timer")
@@ -87,13 +88,13 @@ class RunAgentDoFn(beam.DoFn):
     def process(
         self,
         element: tuple[bytes, AgentEnvelope],
-        timestamp: Any = beam.DoFn.TimestampParam,
+        cause: Any = beam.DoFn.WindowedValueParam,
         cell: Any = _CELL,
         timer: Any = _TIMER,
     ) -> None:
         """Collect an envelope."""
         key, envelope = element
-        self._collect(key, envelope, timestamp, cell, timer)
+        self._collect(key, envelope, cause, cell, timer)
 
     @on_timer(TIMER)
     def on_due(
@@ -105,21 +106,20 @@ class RunAgentDoFn(beam.DoFn):
     ) -> None:
         """Collect a firing of the key's timer, whichever it is."""
         at_ms = timestamp.micros // 1000
-        self._collect(key, at_ms, timestamp, cell, timer)
+        self._collect(key, at_ms, WindowedValue(None, timestamp, _WINDOWS), cell, timer)
 
     def _collect(
         self,
         key: bytes,
         item: Input,
-        timestamp: Timestamp,
+        cause: WindowedValue,
         cell: ReadModifyWriteRuntimeState,
         timer: RuntimeTimer,
     ) -> None:
         session = self._keys.get(key)
         if session is None:
-            session = _BeamKey(key, cell, timer, self._config.namespace)
-            self._keys[key] = session
-        session.inbox.append((timestamp, item))
+            session = self._keys[key] = _BeamKey(key, cell, timer, self.namespace)
+        session.inbox.append((cause, item))
 
     def finish_bundle(self) -> Iterator[Any]:
         """Run the agent for all that was collected, then write, arm and emit."""
@@ -129,11 +129,14 @@ class RunAgentDoFn(beam.DoFn):
         loop.run(run_together(self._engine, sessions, self._config.max_concurrent_activations))
         metrics: Counter[Metric] = Counter()
         for session in sessions:
-            for timestamp, emission in session.emissions:
-                if isinstance(emission, Metric):
-                    metrics[emission] += 1
-                else:
-                    yield _tagged(emission, timestamp)
+            for cause, emission in session.emissions:
+                match emission:
+                    case Metric():
+                        metrics[emission] += 1
+                    case Output(value):
+                        yield cause.with_value(value)
+                    case _:
+                        yield TaggedOutput(_TAG_OF[type(emission)], cause.with_value(emission))
         for metric, times in metrics.items():
             Metrics.counter(NAMESPACE, metric.value).inc(times)
         self._write(sessions)
@@ -148,7 +151,7 @@ class RunAgentDoFn(beam.DoFn):
                 written[session.key] = cell
         backup = key_states.installed()
         if backup is not None and written:
-            backup.save(self._config.namespace, written)
+            backup.save(self.namespace, written)
 
 
 def _arm(session: _BeamKey, ttl_ms: int) -> None:
@@ -167,12 +170,3 @@ def _arm(session: _BeamKey, ttl_ms: int) -> None:
     if due_ms is not None and not (state.HasField("armed_ms") and state.armed_ms <= due_ms):
         session.timer.set(Timestamp(micros=due_ms * 1000))
         state.armed_ms = due_ms
-
-
-def _tagged(
-    emission: Output | Completion | ToolIntent | ActivationErrorRecord, at: Timestamp
-) -> Any:
-    if isinstance(emission, Output):
-        return WindowedValue(emission.value, at, _WINDOWS)
-    tag = _TAG_OF[type(emission)]
-    return beam.pvalue.TaggedOutput(tag, WindowedValue(emission, at, _WINDOWS))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable
 from dataclasses import dataclass
 from traceback import TracebackException, format_list
 
 from beam_agents.core.agent import Agent, Complete, Suspend
 from beam_agents.core.context import ActivationContext
+from beam_agents.core.time_limit import TimeIsUp, TimeLimit
 
 _TRACEBACK_FRAMES = 8
 _DETAIL_CHARS = 4_000
@@ -28,12 +28,8 @@ class Failed:
     detail: str
 
 
-class _TimeIsUp(Exception):
-    pass
-
-
 async def invoke(
-    agent: Agent, context: ActivationContext, timeout_ms: int
+    agent: Agent, context: ActivationContext, limit: TimeLimit
 ) -> Complete | Suspend | Failed:
     """Run the agent function once.
 
@@ -43,11 +39,11 @@ async def invoke(
         call = agent(context)
         if not inspect.isawaitable(call):
             return _invalid(f"the agent returned {call!r:.200} at once: define it by `async def`")
-        returned = await _within(timeout_ms, call)
-    except _TimeIsUp:
+        returned = await limit.bound(call)
+    except TimeIsUp:
         return Failed(
             "activation_timeout",
-            f"the agent ran longer than AgentConfig(activation_timeout_ms={timeout_ms})",
+            f"the agent ran longer than AgentConfig(activation_timeout_ms={limit.limit_ms})",
         )
     except asyncio.CancelledError as error:
         if _is_cancelled_from_outside():
@@ -57,36 +53,6 @@ async def invoke(
         return Failed("agent_failed", _describe(error))
     if not isinstance(returned, (Complete, Suspend)):
         return _invalid(f"the agent returned {returned!r:.200}: return Complete or Suspend")
-    return returned
-
-
-async def _within(limit_ms: int, call: Awaitable[Complete | Suspend]) -> Complete | Suspend:
-    """Await a call, or cancel it when its time is up.
-
-    By hand: Python 3.10 has no `asyncio.timeout`, and later ones spend on it a
-    fifth of what a whole activation costs here.
-    """
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - activations run in tasks of their own
-    expired = False
-
-    def expire() -> None:
-        nonlocal expired
-        expired = True
-        task.cancel()
-
-    timer = asyncio.get_running_loop().call_later(limit_ms / 1000, expire)
-    try:
-        returned = await call
-    except asyncio.CancelledError:
-        if not expired:
-            raise
-    finally:
-        timer.cancel()
-    if expired:  # also where the agent swallowed the cancellation
-        if hasattr(task, "uncancel"):
-            task.uncancel()
-        raise _TimeIsUp
     return returned
 
 

@@ -26,3 +26,5 @@ class Metric(Enum):
     OTHER_NAMESPACE = "other_namespace"  # dropped: another agent's answers
     IDLE_RETRIES = "idle_retries"  # retries of what is not held
     TOMBSTONES = "tombstones"  # idle keys reduced to their seq
+
+    __hash__ = object.__hash__  # as members are singletons; Enum's own costs four times as much

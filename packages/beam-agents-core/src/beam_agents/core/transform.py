@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -95,17 +95,17 @@ class _CheckKeys(beam.DoFn):
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
 
-    def process(self, element: Any) -> Iterator[Any]:
+    def process(self, element: Any) -> Iterable[Any]:
         """Tell what keyed elements are made of."""
         match element:
             case (bytes(), AgentEnvelope()):
-                yield element
+                return (element,)
             case (key, AgentEnvelope() as envelope):
                 problem = f"the key {key!r} must be bytes: encode it, as by str.encode()"
-                yield TaggedOutput(ERRORS, self._malformed(problem, envelope))
+                return (TaggedOutput(ERRORS, self._malformed(problem, envelope)),)
             case _:
                 problem = f"{element!r:.200} must be (bytes, AgentEnvelope)"
-                yield TaggedOutput(ERRORS, self._malformed(problem, None))
+                return (TaggedOutput(ERRORS, self._malformed(problem, None)),)
 
     def _malformed(self, detail: str, envelope: AgentEnvelope | None) -> ActivationErrorRecord:
         return ActivationErrorRecord(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from beam_agents._protos import ActivationErrorRecord, AgentEnvelope
+from beam_agents._protos import ActivationErrorRecord, AgentEnvelope, ToolResult
 from beam_agents._protos.state_pb2 import Continuation, KeyState
 from beam_agents.core.continuation import answer_of
 from beam_agents.core.emissions import Emission
@@ -37,23 +37,18 @@ class Turn:
         """Count something that leaves no other trace."""
         self.emissions.append(metric)
 
-    def refuse(self, reason: str, detail: str, envelope: AgentEnvelope) -> None:
-        """Report an envelope that changed nothing."""
+    def refuse(self, reason: str, detail: str, envelope: AgentEnvelope, seq: int = 0) -> None:
+        """Report an envelope of which nothing is left, `seq` where it began an activation."""
         answer = answer_of(envelope)
         self._report(
             ActivationErrorRecord(
                 reason=reason,
                 detail=detail,
-                seq=getattr(answer, "seq", 0),
+                event_time_ms=envelope.event_time_ms,
+                seq=answer.seq if isinstance(answer, ToolResult) else seq,
                 intent_id="" if answer is None else answer.intent_id,
                 envelope=envelope,
             )
-        )
-
-    def fail_fresh(self, reason: str, detail: str, seq: int, envelope: AgentEnvelope) -> None:
-        """Report a fresh activation that is over before it requested anything."""
-        self._report(
-            ActivationErrorRecord(reason=reason, detail=detail, seq=seq, envelope=envelope)
         )
 
     def fail_suspended(self, reason: str, detail: str) -> None:
@@ -63,6 +58,7 @@ class Turn:
             ActivationErrorRecord(
                 reason=reason,
                 detail=detail,
+                event_time_ms=self.event_time_ms,
                 seq=continuation.seq,
                 continuation=continuation.SerializeToString(),
                 requested_intent_ids=self._requested(continuation),
@@ -72,7 +68,6 @@ class Turn:
 
     def _report(self, record: ActivationErrorRecord) -> None:
         record.entity_key = self.key
-        record.event_time_ms = self.event_time_ms
         record.namespace = self.namespace
         self.emissions.append(record)
         self.emissions.append(Metric.ERRORS)
