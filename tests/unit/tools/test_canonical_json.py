@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import struct
 from collections import OrderedDict
+from collections.abc import Iterator
 from enum import IntEnum
-from typing import NamedTuple
+from math import isfinite
+from typing import Any, NamedTuple
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -126,6 +130,28 @@ def test_keys_sort_by_utf16_code_units_as_in_section_3_2_3() -> None:
 )
 def test_the_published_samples(value: object, encoded: bytes) -> None:
     assert canonical_json(value) == encoded
+
+
+def generated_doubles() -> Iterator[float]:
+    """Generate doubles of all exponents, and as many where layouts change."""
+    generator = random.Random(8785)  # noqa: S311
+    for _ in range(10_000):
+        value = double(generator.randbytes(8).hex())
+        if isfinite(value):
+            yield value
+        yield generator.uniform(-1, 1) * 10.0 ** generator.randint(-8, 23)
+
+
+def test_doubles_are_written_as_another_implementation_writes_them() -> None:
+    values = list(generated_doubles())
+
+    assert len(values) > 10_000
+    assert [canonical_json(value) for value in values] == [rfc8785.dumps(value) for value in values]
+
+
+@given(trees(st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | TEXT | DOUBLES))
+def test_trees_are_written_as_another_implementation_writes_them(value: Any) -> None:
+    assert canonical_json(value) == rfc8785.dumps(value)
 
 
 # --- beyond the RFC --------------------------------------------------------------------------
