@@ -55,8 +55,8 @@ def survive_a_crash(total: int, world: World, console: Console) -> Crash:
         wait_for(lambda: outputs_reached(max(1, total // 4)), world.supervisor)
         crash = kill_the_working_effector(world)
         progress.print(
-            f"SIGKILL to effector {crash.pid} in the middle of {crash.in_flight} refunds;"
-            f" the other went on after {crash.recovery_ms:,} ms"
+            f"SIGKILL inside {crash.in_flight} refunds (pid {crash.pid});"
+            f" the other effector went on after {crash.recovery_ms:,} ms"
         )
         wait_for(lambda: outputs_reached(total), world.supervisor)
     return crash

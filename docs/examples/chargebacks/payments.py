@@ -13,8 +13,9 @@ from functools import lru_cache
 from beam_agents.tools import IntentInfo, ToolRegistry, tool
 from ledger import Ledger
 
-# How long this provider takes over a refund. Long enough to be killed in the middle of one.
-PROVIDER_LATENCY_S = 0.02
+# How long a request takes to the provider, and its reply back. Long enough to be killed in
+# either: before the money moved, or after it moved and before anybody here knows.
+NETWORK_LATENCY_S = 0.01
 
 
 @lru_cache(maxsize=1)
@@ -35,8 +36,9 @@ def refund(charge_id: str, amount_cents: int, *, intent: IntentInfo) -> dict[str
     """
     ledger = _ledger()
     ledger.receive(intent.intent_id, charge_id, amount_cents)
-    time.sleep(PROVIDER_LATENCY_S)
+    time.sleep(NETWORK_LATENCY_S)
     ledger.move_money(intent.intent_id)
+    time.sleep(NETWORK_LATENCY_S)
     return {"refund": f"re_{intent.intent_id[:8]}", "amount_cents": amount_cents}
 
 

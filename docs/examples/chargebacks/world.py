@@ -12,7 +12,7 @@ from ledger import Ledger
 from processes import Supervisor
 
 # How long a dead effector's claims, and its place in the group, keep the other waiting.
-LEASE_MS = 3_000
+LEASE_MS = 5_000
 
 
 class World:
@@ -53,5 +53,4 @@ class World:
             "EFFECTOR_RESULTS_TO": f"{bus}?topic=results",
             "EFFECTOR_DEDUP": f"sqlite:///{self.folder / 'dedup.sqlite'}",
             "EFFECTOR_LEASE_MS": str(LEASE_MS),
-            "EFFECTOR_MAX_CLOCK_SKEW_MS": "1000",
         }

@@ -113,6 +113,15 @@ def test_a_parameter_that_means_nothing_is_refused() -> None:
     assert topic_mistake("kafka://broker/intents?grup=g") == (
         "'kafka://broker/intents?grup=g' has an unknown parameter 'grup'"
     )
+    assert topic_mistake("kafka://broker/intents?lease_ms=5") is not None
+
+
+def test_the_lease_of_a_bus_group_is_a_positive_number() -> None:
+    assert topic_mistake("sqlite:///bus.db?topic=intents&lease_ms=5000") is None
+    for nonsense in ("0", "-1", "5s", ""):
+        mistake = topic_mistake(f"sqlite:///bus.db?topic=intents&lease_ms={nonsense}")
+        assert mistake is not None
+        assert "lease_ms" in mistake
 
 
 @pytest.mark.parametrize("uri", ["sqlite://dedup.db", "sqlite:///", "redis://", "redis:6379"])

@@ -17,7 +17,7 @@ from beam_agents.intents.topics import TopicUri, UriError, mask_uri
 # their length, so this bounds how short a lease may be.
 STORE_CALL_TIMEOUT_MS = 1_500
 
-_TOPIC_PARAMETERS = {"group"}
+_TOPIC_PARAMETERS = {"kafka": {"group"}, "sqlite": {"group", "lease_ms"}}
 
 _Port = TypeVar("_Port")
 
@@ -74,10 +74,16 @@ def topic_mistake(uri: str) -> str | None:
     """Say what is wrong with the URI of a topic, if anything is; imports no backend."""
     try:
         _scheme(SINKS, uri)
-        unknown = sorted(set(TopicUri.parse(uri).params) - _TOPIC_PARAMETERS)
+        topic = TopicUri.parse(uri)
     except (OperatorError, UriError) as error:
         return str(error)
-    return f"{mask_uri(uri)!r} has an unknown parameter {unknown[0]!r}" if unknown else None
+    unknown = sorted(set(topic.params) - _TOPIC_PARAMETERS[topic.scheme])
+    if unknown:
+        return f"{mask_uri(uri)!r} has an unknown parameter {unknown[0]!r}"
+    lease_ms = topic.params.get("lease_ms", "1")
+    if not lease_ms.isdecimal() or int(lease_ms) < 1:
+        return f"{mask_uri(uri)!r}: lease_ms must be a whole number of milliseconds above 0"
+    return None
 
 
 def store_mistake(uri: str) -> str | None:
@@ -119,10 +125,12 @@ def _kafka_sink(uri: str, connections: Connections) -> Sink:
 
 def _sqlite_source(uri: str, connections: Connections) -> Source:
     from beam_agents.effector.backends.sqlite_source import SqliteSource
+    from beam_agents.embedded import DEFAULT_LEASE_MS
 
     topic = TopicUri.parse(uri)
     group = topic.params.get("group", connections.consumer_group)
-    return SqliteSource(topic.path, topic.topic, group=group)
+    lease_ms = int(topic.params.get("lease_ms", DEFAULT_LEASE_MS))
+    return SqliteSource(topic.path, topic.topic, group=group, lease_ms=lease_ms)
 
 
 def _sqlite_sink(uri: str, _: Connections) -> Sink:
