@@ -22,7 +22,6 @@ from beam_agents.core.emissions import Emission
 from beam_agents.core.intake import Intake
 from beam_agents.core.invocation import Failed, invoke
 from beam_agents.core.metrics import Metric
-from beam_agents.core.model_calls import ModelCalls
 from beam_agents.core.run import Run
 from beam_agents.core.staging import Staging
 from beam_agents.core.state import REMEMBERED_TIMEOUTS, forget, short_digest
@@ -44,7 +43,7 @@ class ActivationEngine:
         self._intake = Intake(config)
         self._limit = TimeLimit(config.activation_timeout_ms)
         factory = config.provider_factory
-        self._client = ModelClient(factory, token) if factory is not None else None
+        self._model = ModelClient(factory, token) if factory is not None else None
 
     async def on_envelope(
         self, key: bytes, state: KeyState, envelope: AgentEnvelope
@@ -134,6 +133,7 @@ class ActivationEngine:
             event_time_ms=turn.event_time_ms,
             memory=turn.state.memory,
             continuation=continuation,
+            model_calls=continuation.model_calls,
         )
         turn.count(Metric.RESUMES)
         failed = await self._run(turn, run)
@@ -182,8 +182,7 @@ class ActivationEngine:
     async def _run(self, turn: Turn, run: Run) -> Failed | None:
         """Call the agent and commit what it returned, or say why nothing changes."""
         staging = Staging(run, self._config)
-        model_calls = ModelCalls(run, self._client)
-        context = ActivationContext(run, staging, model_calls, self._config.tools)
+        context = ActivationContext(run, staging, self._model, self._config.tools)
         outcome = await invoke(self._agent, context, self._limit)
         staging.close()
         turn.state.active_ms = max(turn.state.active_ms, run.now_ms)
@@ -193,7 +192,7 @@ class ActivationEngine:
             if isinstance(outcome, Complete):
                 commit = completed(run, outcome, staging.intents, self._config)
             else:
-                commit = suspended(run, outcome, staging.intents, model_calls.count, self._config)
+                commit = suspended(run, outcome, staging.intents, self._config)
             self._check_size(turn.state, commit)
         except Uncommittable as refused:
             return Failed(refused.reason, refused.detail)

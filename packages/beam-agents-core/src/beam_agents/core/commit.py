@@ -66,13 +66,7 @@ def completed(run: Run, outcome: Complete, staged: list[ToolIntent], config: Age
     return Commit(staged, ending, None, outcome.memory)
 
 
-def suspended(
-    run: Run,
-    outcome: Suspend,
-    staged: list[ToolIntent],
-    model_calls: int,
-    config: AgentConfig,
-) -> Commit:
+def suspended(run: Run, outcome: Suspend, staged: list[ToolIntent], config: AgentConfig) -> Commit:
     """Turn `Suspend` into its changes, or raise `Uncommittable`."""
     _check_suspend(outcome, run.now_ms, config)
     deadline_ms = run.now_ms + outcome.timeout_ms
@@ -85,7 +79,7 @@ def suspended(
         seq=run.seq,
         origin_digest=run.origin_digest,
         next_step=run.first_step + len(staged),
-        model_calls=model_calls,
+        model_calls=run.model_calls,
         snapshot=outcome.snapshot,
         adapter=outcome.adapter,
         snapshot_version=outcome.version,

@@ -10,9 +10,9 @@ from beam_agents._protos import AgentEnvelope, ToolResult
 from beam_agents.core.answers import Answers
 from beam_agents.core.errors import ContextError
 from beam_agents.core.inline import call_inline
-from beam_agents.core.model_calls import ModelCalls
 from beam_agents.core.run import Run
 from beam_agents.core.staging import Staging
+from beam_agents.model.client import ModelClient
 from beam_agents.tools import Tool, ToolRegistry
 from beam_agents.tools.canonical_json import JsonValue
 
@@ -25,11 +25,11 @@ class ActivationContext:
     """
 
     def __init__(
-        self, run: Run, staging: Staging, model_calls: ModelCalls, tools: ToolRegistry | None
+        self, run: Run, staging: Staging, model: ModelClient | None, tools: ToolRegistry | None
     ) -> None:
         self._run = run
         self._staging = staging
-        self._model_calls = model_calls
+        self._model = model
         self._tools = tools
 
     # --- where and when ----------------------------------------------------------------------
@@ -216,8 +216,15 @@ class ActivationContext:
         return await call_inline(tool, args, self._tools)
 
     async def call_model(self, request: bytes) -> bytes:
-        """Ask the model; an answer is remembered for a retry of this activation."""
-        return await self._model_calls.complete(request)
+        """Ask the model; an answer is remembered for a retry of this activation.
+
+        Raises:
+            ContextError: There is no model to ask.
+        """
+        if self._model is None:
+            raise ContextError("there is no model: set AgentConfig(provider_factory=…)")
+        run = self._run
+        return await self._model.complete((run.key, run.seq, run.next_model_call()), request)
 
     @cached_property
     def _answers(self) -> Answers:

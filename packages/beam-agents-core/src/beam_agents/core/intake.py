@@ -48,9 +48,14 @@ class Intake:
 
     def accepts_event(self, turn: Turn, envelope: AgentEnvelope) -> bool:
         """Tell whether an event is to run now; otherwise it is queued, dropped or refused."""
-        age_ms = turn.now_ms - envelope.event_time_ms
-        if self._config.max_event_age_ms is not None and age_ms > self._config.max_event_age_ms:
-            turn.refuse("stale", f"the event is {age_ms} ms old", envelope)
+        age_ms, oldest_ms = turn.now_ms - envelope.event_time_ms, self._config.max_event_age_ms
+        if oldest_ms is not None and age_ms > oldest_ms:
+            turn.refuse(
+                "stale",
+                f"the event was {age_ms} ms old when received, the limit is "
+                f"AgentConfig(max_event_age_ms={oldest_ms})",
+                envelope,
+            )
             return False
         if self._is_duplicate(turn, envelope):
             turn.count(Metric.DUPLICATE_EVENTS)

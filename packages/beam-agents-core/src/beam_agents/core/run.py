@@ -24,6 +24,7 @@ class Run:
         memory: The key's memory so far.
         event: What began the activation; None on a resume.
         continuation: What the wait left; None on a fresh run.
+        model_calls: How many model calls the activation has made, over all its runs.
     """
 
     namespace: str
@@ -34,6 +35,7 @@ class Run:
     memory: bytes = b""
     event: AgentEnvelope | None = None
     continuation: Continuation | None = None
+    model_calls: int = 0
 
     @property
     def first_step(self) -> int:
@@ -60,6 +62,11 @@ class Run:
             seq=self.seq,
             origin_digest=self.origin_digest,
         )
+
+    def next_model_call(self) -> int:
+        """Number a model call, so that a retry finds its answer again."""
+        self.model_calls += 1
+        return self.model_calls - 1
 
     def intent_id(self, step: int) -> str:
         """Return the id of one of this activation's intents."""

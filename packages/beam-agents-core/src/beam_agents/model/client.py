@@ -33,7 +33,12 @@ class ModelClient:
         Args:
             call: Key, seq and index of the call within the activation.
             request: What is sent to the provider.
+
+        Raises:
+            TypeError: The request, or what the provider returned, is not bytes.
         """
+        if not isinstance(request, bytes):
+            raise TypeError(f"a model request must be bytes, not {type(request).__name__}")
         place = (self.token, *call, sha256(request).digest())
         answer = _memo.get(place)
         if answer is None:
