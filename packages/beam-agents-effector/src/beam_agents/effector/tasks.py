@@ -59,8 +59,8 @@ class Tasks:
             task.remove_done_callback(self._ended)
         ended, self._tasks = self._tasks.difference(but), set(but)
         await self._cancel(ended)
-        if not self._failed.done():
-            self._failed.cancel()
+        if not self._failed.cancel() and not self._failed.cancelled():
+            self._failed.exception()  # heard of, or too late to matter
 
     @staticmethod
     async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:

@@ -37,16 +37,25 @@ class EffectorHarness:
     Args:
         registry: The tools under test.
         store: `"memory"`, or any `DedupStore`; the harness opens and closes it.
+        clock: The time, for a store that must share it; by default one of its own.
         settings: Options of the effector by name; see `WorkerSettings.read`.
+
+    Attributes:
+        registry: The tools of the next worker: set another, and `restart`, for a new release.
     """
 
     def __init__(
-        self, registry: ToolRegistry, *, store: str | DedupStore = "memory", **settings: Any
+        self,
+        registry: ToolRegistry,
+        *,
+        store: str | DedupStore = "memory",
+        clock: SteppedClock | None = None,
+        **settings: Any,
     ) -> None:
-        self._registry = registry
+        self.registry = registry
         self._given = settings
         result_ttl_ms = settings.pop("result_ttl_ms", RESULT_TTL_MS)
-        clock = SteppedClock()
+        clock = clock or SteppedClock()
         if store == "memory":
             store = MemoryStore(result_ttl_ms=result_ttl_ms, clock=clock)
         if isinstance(store, str):
@@ -114,7 +123,7 @@ class EffectorHarness:
         workers = self._world.workers
         while True:
             await until_quiet(
-                in_flight=lambda: sum(each.line.in_flight for each in workers if each.line.alive),
+                calls=lambda: sum(each.line.in_flight for each in workers if each.line.alive),
                 tools=lambda: sum(each.running_tools for each in workers),
                 moves=lambda: sum(each.probe.moves + each.line.calls for each in workers),
             )
@@ -185,7 +194,7 @@ class EffectorHarness:
     async def restart(self) -> None:
         """Start a new worker on what log and store kept; one that still lives stops first."""
         await self.stop()
-        self._worker = Worker(self._world, self._intents, self._registry, self._settings)
+        self._worker = Worker(self._world, self._intents, self.registry, self._settings)
         await self.settle()
 
     async def stop(self) -> None:
@@ -207,7 +216,7 @@ class EffectorHarness:
         topics; it handles what is delivered to it.
         """
         second = object.__new__(EffectorHarness)
-        second._registry = self._registry
+        second.registry = self.registry
         second._given = {**self._given, **settings}
         second._join(self._world, owns_store=False)
         return second

@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable
 
-# A tool that waits for something real (a thread, a socket) is given this long to go on.
+# What waits for something real (a socket, a thread) is given this long to go on.
 _TOOL_WINDOW_S = 0.02
 _THREAD_WINDOW_S = 0.1
+_CALL_WINDOW_S = 0.5
 _POLL_S = 0.001
 
 # Where a loop does not show its queue: more turns than any chain of callbacks of ours.
@@ -31,32 +32,35 @@ async def let_callbacks_run() -> None:
 
 
 async def until_quiet(
-    *, in_flight: Callable[[], int], tools: Callable[[], int], moves: Callable[[], int]
+    *, calls: Callable[[], int], tools: Callable[[], int], moves: Callable[[], int]
 ) -> None:
     """Return when nothing moves without time passing.
 
     Args:
-        in_flight: Counts the calls to ports that are not answered yet; they are waited for.
-        tools: Counts the tools that run; they may wait for time, and are watched for a moment.
+        calls: Counts the calls to ports that are not answered yet.
+        tools: Counts the tools that run.
         moves: Grows with whatever happens.
     """
-    while True:
-        await let_callbacks_run()
-        if in_flight():
-            await asyncio.sleep(_POLL_S)
-        elif not tools() or not await _moves_soon(moves, tools):
-            return
+    await let_callbacks_run()
+    while await _moves_soon(calls, tools, moves):
+        pass
 
 
-async def _moves_soon(moves: Callable[[], int], tools: Callable[[], int]) -> bool:
-    """Watch running tools; True as soon as one got anywhere."""
-    before, used_s = (moves(), tools()), _tool_threads_cpu_s()
-    window_s = _THREAD_WINDOW_S if used_s else _TOOL_WINDOW_S
+async def _moves_soon(
+    calls: Callable[[], int], tools: Callable[[], int], moves: Callable[[], int]
+) -> bool:
+    """Watch what may wait for something real; True as soon as something got anywhere."""
+    before, used_s = (calls(), tools(), moves()), _tool_threads_cpu_s()
+    window_s = 0.0
+    if tools():
+        window_s = _THREAD_WINDOW_S if used_s else _TOOL_WINDOW_S
+    if calls():
+        window_s = _CALL_WINDOW_S
     still_since = time.monotonic()
     while time.monotonic() - still_since < window_s:
         await asyncio.sleep(_POLL_S)
         await let_callbacks_run()
-        if (moves(), tools()) != before:
+        if (calls(), tools(), moves()) != before:
             return True
         now_used_s = _tool_threads_cpu_s()
         if now_used_s != used_s:  # a thread computes
