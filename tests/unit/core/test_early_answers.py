@@ -154,3 +154,24 @@ def test_an_envelope_of_an_early_answer_is_kept_whole() -> None:
     harness.advance_to(100)
 
     assert harness.errors[0].envelope == envelope
+
+
+async def two_rounds(ctx: ActivationContext) -> Complete | Suspend:
+    if ctx.snapshot == b"second":
+        return Complete(b"done")
+    ctx.act("pay", {})
+    return Suspend(b"second" if ctx.is_resume else b"first", timeout_ms=30_000)
+
+
+def test_a_result_of_a_step_not_yet_staged_waits_for_it() -> None:
+    ahead = AgentHarness(two_rounds)
+    ahead.event(KEY, b"e", at_ms=1_000)
+    ahead.result(ahead.intents[0])
+    harness = AgentHarness(two_rounds)
+    harness.event(KEY, b"e", at_ms=1_000)
+
+    harness.result(ahead.intents[1])
+    assert harness.outputs == []
+    harness.result(ahead.intents[0])
+
+    assert harness.outputs == [b"done"]

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from beam_agents._protos import AgentEnvelope, ToolIntent, ToolResult
 from beam_agents._protos.state_pb2 import KeyState, OpenIntent
-from beam_agents.core.continuation import Answer, answer_of, digest_of, has_answer
+from beam_agents.core.continuation import Answer, answer_to, digest_of, has_answer
 from beam_agents.core.state import remembers
 from beam_agents.intents.identity import intent_id_for
 
@@ -104,11 +104,18 @@ class Admission:
         return self._open_intent(answer) is not None or self._recomputes(answer)
 
     def _judge_unlisted(self, answer: Answer) -> Verdict:
-        if isinstance(answer, AgentEnvelope.Approval):
-            return Early()  # it carries no position by which to tell more
+        if not isinstance(answer, ToolResult):
+            return Early()  # an approval carries no position by which to tell more
         if not self._recomputes(answer):
             return Refused("foreign", "its id is none of this key's, as its seq and step say")
-        return Unawaited(_failed(answer)) if answer.seq < self.state.next_seq else Early()
+        return Unawaited(_failed(answer)) if self._has_reached(answer) else Early()
+
+    def _has_reached(self, answer: ToolResult) -> bool:
+        """Tell whether the key has been where the answered intent would have been staged."""
+        continuation = self.state.continuation
+        if self.state.HasField("continuation") and answer.seq == continuation.seq:
+            return answer.step_index < continuation.next_step
+        return answer.seq < self.state.next_seq
 
     def _open_intent(self, answer: Answer) -> OpenIntent | None:
         """Find the intent that the answer names in the live continuation."""
@@ -158,7 +165,7 @@ class Admission:
         return ""
 
     def _is_repeat(self, answer: Answer, intent: OpenIntent | None) -> bool:
-        if intent is not None and answer_of(intent) == answer:
+        if intent is not None and answer_to(intent) == answer:
             return True
         return remembers(self.state.answer_digests, digest_of(answer))
 

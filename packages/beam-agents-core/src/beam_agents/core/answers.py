@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from beam_agents._protos import AgentEnvelope, ToolIntent, ToolResult
 from beam_agents._protos.state_pb2 import OpenIntent
-from beam_agents.core.continuation import Answer, answer_of, has_answer
+from beam_agents.core.continuation import Answer, answer_to, has_answer
 from beam_agents.core.errors import ApprovalDenied, ApprovalNotGiven, ContextError, EffectError
 from beam_agents.core.run import Run
 from beam_agents.tools.canonical_json import JsonValue, parse_json
@@ -30,7 +30,7 @@ class Answers:
         if continuation is not None and continuation.HasField("completed_by"):
             self._last_id = run.intent_id(continuation.completed_by)
         self.pending = tuple(each for each, open_ in self._intents.items() if not has_answer(open_))
-        answers = {each: answer_of(open_) for each, open_ in self._intents.items()}
+        answers = {each: answer_to(open_) for each, open_ in self._intents.items()}
         self.results = {i: a for i, a in answers.items() if isinstance(a, ToolResult)}
         self.approvals = {i: a for i, a in answers.items() if isinstance(a, Approval)}
         self.last: Answer | None = answers.get(self._last_id)

@@ -32,15 +32,16 @@ def _opened(intent: ToolIntent) -> OpenIntent:
     return opened
 
 
-def answer_of(message: AgentEnvelope | OpenIntent) -> Answer | None:
-    """Return the answer that an envelope carries, or that an intent has."""
-    if isinstance(message, OpenIntent):
-        field, result = message.WhichOneof("answer"), "result"
-    else:
-        field, result = message.WhichOneof("payload"), "tool_result"
-    if field == result:
-        return message.result if isinstance(message, OpenIntent) else message.tool_result
-    return message.approval if field == "approval" else None
+def answer_of(envelope: AgentEnvelope) -> Answer:
+    """Return the answer that an envelope carries, an empty one if it carries none."""
+    return envelope.tool_result if envelope.HasField("tool_result") else envelope.approval
+
+
+def answer_to(intent: OpenIntent) -> Answer | None:
+    """Return the answer that an intent has."""
+    if not has_answer(intent):
+        return None
+    return intent.result if intent.HasField("result") else intent.approval
 
 
 def has_answer(intent: OpenIntent) -> bool:

@@ -94,8 +94,7 @@ class Intake:
     def take_answer(self, turn: Turn, envelope: AgentEnvelope) -> None:
         """Admit an answer to the live continuation, or do with it what the rules say."""
         answer = answer_of(envelope)
-        admission = Admission(turn.namespace, turn.key, turn.state)
-        if answer is None or not admission.is_ours(answer):
+        if not Admission(turn.namespace, turn.key, turn.state).is_ours(answer):
             turn.count(Metric.OTHER_NAMESPACE)
         elif problem := self._authenticity.problem_of(answer):
             turn.refuse("unverified", problem, envelope)
@@ -118,9 +117,7 @@ class Intake:
 
     def _dispose(self, turn: Turn, envelope: AgentEnvelope) -> bool:
         """Do what the verdict on an answer says; True if it came too early for one."""
-        answer = answer_of(envelope)
-        assert answer is not None  # noqa: S101 - only answers are taken and parked
-        state = turn.state
+        answer, state = answer_of(envelope), turn.state
         verdict = Admission(turn.namespace, turn.key, state).judge(answer, envelope.event_time_ms)
         match verdict:
             case Early():

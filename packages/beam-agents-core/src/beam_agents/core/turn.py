@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from beam_agents._protos import ActivationErrorRecord, AgentEnvelope, ToolResult
 from beam_agents._protos.state_pb2 import Continuation, KeyState
-from beam_agents.core.continuation import answer_of
+from beam_agents.core.continuation import answer_of, answer_to
 from beam_agents.core.emissions import Emission
 from beam_agents.core.metrics import Metric
 from beam_agents.intents.identity import intent_id_for
@@ -46,7 +46,7 @@ class Turn:
                 detail=detail,
                 event_time_ms=envelope.event_time_ms,
                 seq=answer.seq if isinstance(answer, ToolResult) else seq,
-                intent_id="" if answer is None else answer.intent_id,
+                intent_id=answer.intent_id,
                 envelope=envelope,
             )
         )
@@ -80,16 +80,13 @@ class Turn:
 
     def _answers(self, continuation: Continuation) -> Iterable[AgentEnvelope]:
         for intent in continuation.intents:
-            match intent.WhichOneof("answer"):
-                case "result":
-                    yield AgentEnvelope(
-                        entity_key=self.key,
-                        event_time_ms=intent.result.completed_at_ms,
-                        tool_result=intent.result,
-                    )
-                case "approval":
-                    yield AgentEnvelope(
-                        entity_key=self.key,
-                        event_time_ms=intent.approval.decided_at_ms,
-                        approval=intent.approval,
-                    )
+            envelope = AgentEnvelope(entity_key=self.key)
+            match answer_to(intent):
+                case ToolResult() as result:
+                    envelope.event_time_ms = result.completed_at_ms
+                    envelope.tool_result.CopyFrom(result)
+                    yield envelope
+                case AgentEnvelope.Approval() as approval:
+                    envelope.event_time_ms = approval.decided_at_ms
+                    envelope.approval.CopyFrom(approval)
+                    yield envelope
