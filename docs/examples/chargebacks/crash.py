@@ -6,7 +6,7 @@ import signal
 import time
 from dataclasses import dataclass
 
-from processes import wait_for
+from processes import Process, wait_for
 from world import World
 
 
@@ -26,23 +26,28 @@ class Crash:
 
 
 def kill_the_working_effector(world: World) -> Crash:
-    """SIGKILL the effector whose call came last, while refunds of its own are unfinished.
-
-    It is stopped first, so that what it had begun can be counted while nothing moves;
-    where it had begun nothing, it goes on and is stopped again a little later.
-    """
-    while True:
-        pid = wait_for(world.ledger.last_worker, world.supervisor)
-        worker = world.supervisor.by_pid(pid)
-        worker.signal(signal.SIGSTOP)
-        in_flight = world.ledger.keys_invoked_by(pid) - world.answered()
-        if in_flight:
-            break
-        worker.signal(signal.SIGCONT)
-        time.sleep(0.01)
+    """SIGKILL the effector whose call came last, while refunds of its own are unfinished."""
+    worker, in_flight = wait_for(lambda: _stop_inside_a_refund(world), world.supervisor)
     worker.kill()
     killed_at_ms = time.time_ns() // 1_000_000
     recovered_at_ms = wait_for(
-        lambda: world.ledger.first_call_after(killed_at_ms, not_by=pid), world.supervisor
+        lambda: world.ledger.first_call_after(killed_at_ms, not_by=worker.pid), world.supervisor
     )
-    return Crash(pid, len(in_flight), recovered_at_ms - killed_at_ms)
+    return Crash(worker.pid, in_flight, recovered_at_ms - killed_at_ms)
+
+
+def _stop_inside_a_refund(world: World) -> tuple[Process, int] | None:
+    """Stop the worker, so that what it has begun can be counted while nothing moves.
+
+    Where it has begun nothing it goes on at once, to be stopped again a little later.
+    """
+    pid = world.ledger.last_worker()
+    if pid is None:
+        return None
+    worker = world.supervisor.by_pid(pid)
+    worker.signal(signal.SIGSTOP)
+    in_flight = world.ledger.keys_invoked_by(pid) - world.answered()
+    if in_flight:
+        return worker, len(in_flight)
+    worker.signal(signal.SIGCONT)
+    return None

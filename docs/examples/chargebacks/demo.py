@@ -13,6 +13,7 @@ import argparse
 import shutil
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,6 +21,7 @@ from rich.table import Table
 
 from chargebacks import BadLine, Chargeback, read_chargebacks
 from crash import Crash, kill_the_working_effector
+from ledger import Totals
 from processes import ProcessDied, Supervisor, wait_for
 from verdict import Verdict, judge
 from world import World
@@ -40,25 +42,32 @@ def feed(events: Path, world: World, console: Console) -> list[Chargeback]:
     return accepted
 
 
+class Progressed(NamedTuple):
+    """How far the run is."""
+
+    books: Totals
+    outputs: int
+
+
 def survive_a_crash(total: int, world: World, console: Console) -> Crash:
-    """Run until every event has its output, killing one effector a quarter of the way."""
+    """Run until every event has its output, killing one effector after a quarter of the calls."""
     with Progress(*PROGRESS, TimeElapsedColumn(), console=console) as progress:
         refunds = progress.add_task("refunds performed", total=total)
         outputs = progress.add_task("outputs", total=total)
 
-        def outputs_reached(count: int) -> bool:
-            done = world.outputs()
-            progress.update(refunds, completed=world.ledger.totals().refunds)
-            progress.update(outputs, completed=done)
-            return done >= count
+        def look() -> Progressed:
+            seen = Progressed(world.ledger.totals(), world.outputs())
+            progress.update(refunds, completed=seen.books.refunds)
+            progress.update(outputs, completed=seen.outputs)
+            return seen
 
-        wait_for(lambda: outputs_reached(max(1, total // 4)), world.supervisor)
+        wait_for(lambda: look().books.invocations >= max(1, total // 4), world.supervisor)
         crash = kill_the_working_effector(world)
         progress.print(
             f"SIGKILL inside {crash.in_flight} refunds (pid {crash.pid});"
             f" the other effector went on after {crash.recovery_ms:,} ms"
         )
-        wait_for(lambda: outputs_reached(total), world.supervisor)
+        wait_for(lambda: look().outputs >= total, world.supervisor)
     return crash
 
 
@@ -79,7 +88,7 @@ def run(events: Path, world: World, console: Console) -> int:
         console.print(f"{events}: no usable event")
         return 2
     try:
-        world.start()
+        world.start(len(accepted))
         crash = survive_a_crash(len(accepted), world, console)
     finally:
         world.supervisor.stop_all()

@@ -13,9 +13,9 @@ from functools import lru_cache
 from beam_agents.tools import IntentInfo, ToolRegistry, tool
 from ledger import Ledger
 
-# How long a request takes to the provider, and its reply back. Long enough to be killed in
+# How long a request takes to the provider, and its reply back. A worker may be killed in
 # either: before the money moved, or after it moved and before anybody here knows.
-NETWORK_LATENCY_S = 0.01
+LATENCY_S = int(os.environ.get("PROVIDER_LATENCY_MS", "10")) / 1000
 
 
 @lru_cache(maxsize=1)
@@ -36,9 +36,9 @@ def refund(charge_id: str, amount_cents: int, *, intent: IntentInfo) -> dict[str
     """
     ledger = _ledger()
     ledger.receive(intent.intent_id, charge_id, amount_cents)
-    time.sleep(NETWORK_LATENCY_S)
+    time.sleep(LATENCY_S)
     ledger.move_money(intent.intent_id)
-    time.sleep(NETWORK_LATENCY_S)
+    time.sleep(LATENCY_S)
     return {"refund": f"re_{intent.intent_id[:8]}", "amount_cents": amount_cents}
 
 

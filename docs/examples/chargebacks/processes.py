@@ -114,5 +114,5 @@ def wait_for(condition: Callable[[], T | None], supervisor: Supervisor) -> T:
         if answer := condition():
             return answer
         supervisor.check()
-        time.sleep(0.05)
+        time.sleep(0.02)
     raise TimeoutError(f"nothing came of it in {WAIT_TIMEOUT_S} s; see {supervisor.logs}")

@@ -29,12 +29,16 @@ class World:
             value = event.model_dump_json().encode()
             self.bus.publish("chargebacks", key=event.account.encode(), value=value)
 
-    def start(self) -> None:
+    def start(self, events: int) -> None:
+        """Start the processes. The fewer the events, the slower their provider is made."""
+        latency_ms = max(10, 2_000 // events)
         state = str(self.folder / "pipeline.sqlite")
         bus = str(self.folder / "bus.sqlite")
         self.supervisor.start("pipeline", "pipeline.py", "--bus", bus, "--state", state)
         for name in ("effector-1", "effector-2"):
-            self.supervisor.start(name, "-m", "beam_agents.effector", env=self._effector_settings())
+            self.supervisor.start(
+                name, "-m", "beam_agents.effector", env=self._settings(latency_ms)
+            )
 
     def outputs(self) -> int:
         return self.bus.end_offset("completions")
@@ -44,10 +48,11 @@ class World:
         results = self.bus.records("results")
         return {ToolResult.FromString(record.value or b"").intent_id for record in results}
 
-    def _effector_settings(self) -> dict[str, str]:
+    def _settings(self, latency_ms: int) -> dict[str, str]:
         bus = f"sqlite:///{self.folder / 'bus.sqlite'}"
         return {
             "LEDGER": self.ledger.path,
+            "PROVIDER_LATENCY_MS": str(latency_ms),
             "EFFECTOR_REGISTRY": "payments:TOOLS",
             "EFFECTOR_INTENTS_FROM": f"{bus}?topic=intents&lease_ms={LEASE_MS}",
             "EFFECTOR_RESULTS_TO": f"{bus}?topic=results",
