@@ -17,6 +17,7 @@ from beam_agents.core.context import ActivationContext
 from beam_agents.core.emissions import Output
 from beam_agents.core.state import encode
 from beam_agents.core.testing import AgentHarness
+from beam_agents.intents import KeyringError
 from tests.unit.core.agents import KEY, echo
 
 
@@ -124,6 +125,37 @@ def test_a_bundle_that_fails_leaves_nothing_running() -> None:
     loop.run(asyncio.sleep(0))
 
     assert engine.cancelled
+
+
+class Waits:
+    """An agent that waits for ever, and notes its end."""
+
+    def __init__(self) -> None:
+        self.ended = ""
+
+    async def __call__(self, ctx: ActivationContext) -> Complete:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.ended = "cancelled"
+            raise
+        return Complete()
+
+
+def test_an_abandoned_run_is_cancelled_and_not_reported_as_failed() -> None:
+    agent = Waits()
+    config = AgentConfig(result_keys="env:BEAM_AGENTS_TEST_NO_SUCH_KEYS")
+    waiting, unreadable = session(b"a", b"e"), session(b"b")
+    envelope = AgentEnvelope(entity_key=b"b")
+    envelope.tool_result.intent_id = "any"
+    unreadable.inbox.append((0, envelope))
+
+    with pytest.raises(KeyringError):
+        loop.run(run_together(ActivationEngine(agent, config), [waiting, unreadable], 10))
+    loop.run(asyncio.sleep(0))
+
+    assert agent.ended == "cancelled"
+    assert waiting.emissions == []
 
 
 async def test_the_harness_works_inside_a_running_loop() -> None:

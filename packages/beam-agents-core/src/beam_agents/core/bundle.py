@@ -11,6 +11,7 @@ from beam_agents._protos import ActivationErrorRecord, AgentEnvelope
 from beam_agents._protos.state_pb2 import KeyState
 from beam_agents.core.activation import ActivationEngine
 from beam_agents.core.emissions import Emission
+from beam_agents.core.invocation import ABANDONED
 from beam_agents.core.metrics import Metric
 from beam_agents.core.state import Unreadable, decode, encode
 
@@ -59,10 +60,12 @@ async def run_together(
 
     workers = [asyncio.ensure_future(work()) for _ in range(min(limit, len(sessions)))]
     try:
-        await asyncio.gather(*workers)
+        done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+        for worker in done:
+            worker.result()
     finally:
         for worker in workers:
-            worker.cancel()
+            worker.cancel(ABANDONED)
 
 
 async def _run_one(engine: ActivationEngine, session: KeySession[Stamp]) -> None:

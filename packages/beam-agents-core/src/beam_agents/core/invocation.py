@@ -11,6 +11,8 @@ from beam_agents.core.agent import Agent, Complete, Suspend
 from beam_agents.core.context import ActivationContext
 from beam_agents.core.time_limit import TimeIsUp, TimeLimit
 
+# The message of a cancellation from outside: an agent may raise the exception by itself.
+ABANDONED = "the bundle was given up"
 _TRACEBACK_FRAMES = 8
 _DETAIL_CHARS = 4_000
 
@@ -33,7 +35,7 @@ async def invoke(
 ) -> Complete | Suspend | Failed:
     """Run the agent function once.
 
-    Only a cancellation from outside, by a bundle that gives up, is raised.
+    Only a cancellation by `ABANDONED` is raised.
     """
     try:
         call = agent(context)
@@ -46,7 +48,7 @@ async def invoke(
             f"the agent ran longer than AgentConfig(activation_timeout_ms={limit.limit_ms})",
         )
     except asyncio.CancelledError as error:
-        if _is_cancelled_from_outside():
+        if ABANDONED in error.args:
             raise
         return Failed("agent_failed", _describe(error))
     except BaseException as error:  # a SystemExit would end every key's loop
@@ -54,12 +56,6 @@ async def invoke(
     if not isinstance(returned, (Complete, Suspend)):
         return _invalid(f"the agent returned {returned!r:.200}: return Complete or Suspend")
     return returned
-
-
-def _is_cancelled_from_outside() -> bool:
-    # Python 3.10 cannot tell: there, an agent's own CancelledError fails the bundle.
-    cancelling = getattr(asyncio.current_task(), "cancelling", None)
-    return cancelling is None or cancelling() > 0
 
 
 def _describe(error: BaseException) -> str:
