@@ -22,7 +22,7 @@ class FlakyStore(MemoryStore):
 
     silent: frozenset[str] = frozenset()
     unheard: frozenset[str] = frozenset()
-    failure: Exception = StoreUnavailable("the store is down")
+    failure: type[Exception] = StoreUnavailable
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -61,8 +61,8 @@ class FlakyStore(MemoryStore):
     ) -> _A:
         self.calls.append(name)
         if name in self.silent:
-            raise self.failure
+            raise self.failure("the store is down")
         answer = await call(*args, **kwargs)
         if name in self.unheard:
-            raise self.failure
+            raise self.failure("the store is down")
         return answer

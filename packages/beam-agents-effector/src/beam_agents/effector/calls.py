@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from beam_agents.effector.alarms import Alarms
 from beam_agents.effector.attempt import Attempt
-from beam_agents.effector.interruptions import Abandoned, ClaimOver, DeadlinePassed
+from beam_agents.effector.interruptions import ClaimOver, DeadlinePassed, Withdrawn
 from beam_agents.effector.invocation import Ended, Invocation, Raised, Stopped
 from beam_agents.effector.threads import Threads
 
@@ -60,11 +60,12 @@ class ToolCalls:
         Raises:
             DeadlinePassed: The deadline came before there was a thread.
             ClaimOver: The claim ended, and the function said nothing more.
-            Abandoned: The service ends.
+            Withdrawn: The service ends, and the function was not called.
+            Abandoned: The service ends while the function runs.
             Interruption: Whatever `ready` raises.
         """
         if self._abandoned:
-            raise Abandoned
+            raise Withdrawn
         invocation = Invocation(function)
         if on_loop:
             await ready()

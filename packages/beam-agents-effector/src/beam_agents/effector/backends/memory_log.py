@@ -113,6 +113,10 @@ class MemorySource:
         """The partitions that this member reads now."""
         return set(self._positions)
 
+    def position(self, partition: int) -> int:
+        """Return the offset of a partition of ours that is handed out next."""
+        return self._positions[partition]
+
     async def open(self, on_lost: Callable[[Collection[str]], None]) -> None:
         """Join the group."""
         self._on_lost = on_lost

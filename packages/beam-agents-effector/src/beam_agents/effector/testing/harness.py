@@ -173,6 +173,10 @@ class EffectorHarness:
         """Return the next offset that a restart of this worker would read."""
         return self._intents.committed(partition)
 
+    def handed_out(self, partition: int = 0) -> int:
+        """Count the records that this worker's source has handed out."""
+        return 0 if self._worker is None else self._worker.handed_out(partition)
+
     def calls(self, tool_name: str) -> int:
         """Count the invocations of a tool, over all workers and restarts."""
         return self._world.calls[tool_name]
@@ -202,12 +206,17 @@ class EffectorHarness:
         worker, clock = self._worker, self._world.clock
         if worker is None:
             return
-        worker.stop()
+        self.begin_stop()
         await self.settle()
         while not worker.ended:
             clock.step(clock.next_wake_ms or clock.now_ms())
             await self.settle()
         self._worker = None
+
+    def begin_stop(self) -> None:
+        """Send the worker what SIGTERM is to a process; at the second time it ends at once."""
+        if self._worker is not None:
+            self._worker.stop()
 
     def second_worker(self, **settings: Any) -> EffectorHarness:
         """Make another worker, to be entered like this one.

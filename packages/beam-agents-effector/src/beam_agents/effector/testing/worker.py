@@ -94,6 +94,10 @@ class Worker:
         """Whether the service has ended, well or not."""
         return self._run.done()
 
+    def handed_out(self, partition: int) -> int:
+        """Return the offset that is handed out next."""
+        return self._source.position(partition)
+
     def stop(self) -> None:
         """Ask the service to end gracefully."""
         self._service.stop()
