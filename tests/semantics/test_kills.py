@@ -1,19 +1,14 @@
-"""The effectively-once gate: a worker is killed before and after every phase, and replaced."""
+"""The effectively-once gate: workers are killed before and after every phase, and replaced."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 
-from beam_agents._protos import ToolIntent, ToolResult
+from beam_agents._protos import ToolIntent
 from beam_agents.effector.phase import Phase
 from beam_agents.effector.testing.harness import EffectorHarness
-from tests.semantics.effects import Ledger, copies, refund_intent, without_repeats
-
-KEYS = [b"acct-1", b"acct-2", b"acct-3"]
-PER_KEY = 3
-LEASE_MS = 30_000
+from beam_agents.intents import Status
+from tests.semantics.ledger import KEYS, LEASE_MS, Ledger, copies, stream
 
 BOUNDARIES = [
     pytest.param(phase, before, id=f"{'before' if before else 'after'}-{phase.value}")
@@ -22,59 +17,119 @@ BOUNDARIES = [
 ]
 
 
-def stream() -> list[ToolIntent]:
-    return [refund_intent(key, seq) for seq in range(PER_KEY) for key in KEYS]
-
-
-async def survive(effector: EffectorHarness, phase: Phase, *, before: bool) -> None:
-    """Handle the stream with one kill for every intent of it, then to its end."""
-    for intent in stream():
-        await effector.deliver(intent)
-    for _ in stream():
-        effector.crash_at(phase, before=before)
-        await effector.settle()
-        await effector.restart()
-        await effector.advance(LEASE_MS)
-    await effector.settle()
-
-
 @pytest.fixture
 def ledger() -> Ledger:
     return Ledger()
 
 
-@pytest.fixture
-async def effector(ledger: Ledger) -> AsyncIterator[EffectorHarness]:
-    async with EffectorHarness(ledger.registry(), lease_ms=LEASE_MS) as harness:
-        yield harness
+async def kill_and_replace(effector: EffectorHarness, phase: Phase, *, before: bool) -> int:
+    """Kill one worker after the other at a boundary, until none gets there; count them."""
+    kills = 0
+    for _ in range(2 * len(stream())):
+        effector.crash_at(phase, before=before)
+        await effector.advance(LEASE_MS + 2_000)
+        kills += not effector.alive
+        await effector.restart()
+    await effector.advance(LEASE_MS + 2_000)
+    return kills
 
 
 @pytest.mark.parametrize(("phase", "before"), BOUNDARIES)
-class TestKilledAtEveryBoundary:
-    async def test_no_intent_is_lost(
-        self, effector: EffectorHarness, phase: Phase, before: bool
+class TestAWorkerKilledAtEveryBoundary:
+    async def test_nothing_is_lost_and_each_intent_has_one_agreed_result(
+        self, ledger: Ledger, phase: Phase, before: bool
     ) -> None:
-        await survive(effector, phase, before=before)
-        assert copies(effector).keys() == {intent.intent_id for intent in stream()}
-        assert effector.committed() == len(stream())
-
-    async def test_each_intent_has_one_agreed_result_in_identical_copies(
-        self, effector: EffectorHarness, phase: Phase, before: bool
-    ) -> None:
-        await survive(effector, phase, before=before)
-        assert [len(each) for each in copies(effector).values()] == [1] * len(stream())
-        assert all(result.status == ToolResult.OK for result in effector.results)
+        async with EffectorHarness(ledger.registry, lease_ms=LEASE_MS) as effector:
+            await deliver(effector, stream())
+            kills = await kill_and_replace(effector, phase, before=before)
+            assert kills > 0
+            assert copies(effector).keys() == {intent.intent_id for intent in stream()}
+            assert {len(each) for each in copies(effector).values()} == {1}
+            assert {result.status for result in effector.results} == {Status.OK}
+            assert effector.committed() == len(stream())
 
     async def test_a_keyed_tool_has_its_effect_once(
-        self, effector: EffectorHarness, ledger: Ledger, phase: Phase, before: bool
+        self, ledger: Ledger, phase: Phase, before: bool
     ) -> None:
-        await survive(effector, phase, before=before)
+        async with EffectorHarness(ledger.registry, lease_ms=LEASE_MS) as effector:
+            await deliver(effector, stream())
+            await kill_and_replace(effector, phase, before=before)
         assert ledger.effects == {intent.intent_id: 1 for intent in stream()}
 
-    async def test_intents_of_a_key_run_in_order(
-        self, effector: EffectorHarness, ledger: Ledger, phase: Phase, before: bool
+    async def test_tools_of_a_key_start_in_order(
+        self, ledger: Ledger, phase: Phase, before: bool
     ) -> None:
-        await survive(effector, phase, before=before)
-        assert {key: without_repeats(seqs) for key, seqs in ledger.asked.items()} == {
-            key: list(range(PER_KEY)) for key in KEYS
-        }
+        async with EffectorHarness(ledger.registry, lease_ms=LEASE_MS) as effector:
+            await deliver(effector, stream())
+            await kill_and_replace(effector, phase, before=before)
+        for key in KEYS:
+            assert ledger.asked[key] == sorted(ledger.asked[key])
+
+    async def test_an_expired_intent_has_one_agreed_refusal(
+        self, ledger: Ledger, phase: Phase, before: bool
+    ) -> None:
+        expired = stream(ttl_ms=0)
+        async with EffectorHarness(ledger.registry, lease_ms=LEASE_MS) as effector:
+            await deliver(effector, expired)
+            await kill_and_replace(effector, phase, before=before)
+            assert {len(each) for each in copies(effector).values()} == {1}
+            assert {result.status for result in effector.results} == {Status.EXPIRED}
+            assert effector.committed() == len(expired)
+        assert not ledger.effects
+
+
+@pytest.mark.parametrize(
+    ("phase", "before", "again"),
+    [
+        (Phase.EXECUTE, True, False),
+        (Phase.EXECUTE, False, True),
+        (Phase.COMPLETE, True, True),
+        (Phase.COMPLETE, False, False),
+        (Phase.PUBLISH, True, False),
+        (Phase.PUBLISH, False, False),
+        (Phase.COMMIT, True, False),
+    ],
+)
+async def test_a_tool_is_called_again_only_if_the_worker_died_between_call_and_record(
+    ledger: Ledger, phase: Phase, before: bool, again: bool
+) -> None:
+    async with EffectorHarness(ledger.registry, lease_ms=LEASE_MS) as effector:
+        await deliver(effector, stream()[:1])
+        effector.crash_at(phase, before=before)
+        await effector.settle()
+        assert not effector.alive
+        await effector.restart()
+        await effector.advance(LEASE_MS + 2_000)
+        assert effector.calls("refund") == (2 if again else 1)
+
+
+@pytest.mark.parametrize(("phase", "before"), BOUNDARIES)
+async def test_another_worker_takes_over_from_one_that_is_not_replaced(
+    ledger: Ledger, phase: Phase, before: bool
+) -> None:
+    async with EffectorHarness(ledger.registry, lease_ms=LEASE_MS) as first:
+        await deliver(first, stream())
+        async with first.second_worker() as second:
+            first.crash_at(phase, before=before)
+            await first.settle()
+            await deliver(second, stream())
+            await second.advance(len(stream()) * LEASE_MS)
+            assert copies(second).keys() == {intent.intent_id for intent in stream()}
+            assert {len(each) for each in copies(second).values()} == {1}
+            assert second.committed() == len(stream())
+    assert ledger.effects == {intent.intent_id: 1 for intent in stream()}
+
+
+async def test_a_replay_of_the_whole_log_performs_nothing_again(ledger: Ledger) -> None:
+    async with EffectorHarness(ledger.registry) as effector:
+        for _ in range(3):
+            await deliver(effector, stream())
+            await effector.settle()
+        assert effector.calls("refund") == len(stream())
+        assert {len(each) for each in copies(effector).values()} == {1}
+        assert len(effector.results) == 3 * len(stream())
+
+
+async def deliver(effector: EffectorHarness, intents: list[ToolIntent]) -> None:
+    for intent in intents:
+        await effector.deliver(intent)

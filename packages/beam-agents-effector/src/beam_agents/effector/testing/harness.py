@@ -181,6 +181,11 @@ class EffectorHarness:
         """Count the invocations of a tool, over all workers and restarts."""
         return self._world.calls[tool_name]
 
+    @property
+    def alive(self) -> bool:
+        """Whether the worker runs: it was not killed, and did not end."""
+        return self._worker is not None and self._worker.alive
+
     # --- faults -----------------------------------------------------------------------------
 
     def crash_at(self, phase: Phase, *, before: bool = True) -> None:

@@ -90,6 +90,11 @@ class Worker:
         return self._service.running_tools if self.line.alive else 0
 
     @property
+    def alive(self) -> bool:
+        """Whether it was not killed, and has not ended."""
+        return self.line.alive and not self._run.done()
+
+    @property
     def ended(self) -> bool:
         """Whether the service has ended, well or not."""
         return self._run.done()

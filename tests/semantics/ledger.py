@@ -1,4 +1,4 @@
-"""The outside world of the semantics tests: a ledger of effects, and intents that ask for them."""
+"""The outside world of the semantics tests: a ledger of refunds, and intents that ask for them."""
 
 from __future__ import annotations
 
@@ -6,43 +6,51 @@ from collections import Counter, defaultdict
 
 from beam_agents._protos import ToolIntent, ToolResult
 from beam_agents.effector.testing.harness import EffectorHarness
-from beam_agents.intents import intent_id_for
+from beam_agents.intents import build_intent
 from beam_agents.tools import IntentInfo, ToolRegistry, tool
 
 NOW_MS = 1_700_000_000_000
+LEASE_MS = 30_000
+KEYS = [b"acct-1", b"acct-2", b"acct-3"]
+PER_KEY = 2
 
 
 class Ledger:
-    """A service that refuses a repeated idempotency key, and one that does not ask for any."""
+    """Refuses a repeated idempotency key, and notes whoever asked.
+
+    Attributes:
+        effects: How often money moved, by intent id.
+        asked: The seqs that each key's tools were called with, in order.
+    """
 
     def __init__(self) -> None:
-        self.keyed: dict[str, int] = {}
         self.effects: Counter[str] = Counter()
         self.asked: defaultdict[bytes, list[int]] = defaultdict(list)
 
-    def registry(self) -> ToolRegistry:
         @tool(side_effect=True)
         async def refund(amount: int, *, intent: IntentInfo) -> int:
             self.asked[intent.entity_key].append(intent.seq)
-            if intent.intent_id not in self.keyed:
-                self.keyed[intent.intent_id] = amount
+            if intent.intent_id not in self.effects:
                 self.effects[intent.intent_id] += 1
-            return self.keyed[intent.intent_id]
+            return amount
 
-        return ToolRegistry(refund)
+        self.registry = ToolRegistry(refund)
 
 
-def refund_intent(key: bytes, seq: int, *, ttl_ms: int = 3_600_000) -> ToolIntent:
-    return ToolIntent(
-        intent_id=intent_id_for(key, seq, 0),
-        entity_key=key,
-        seq=seq,
-        kind=ToolIntent.TOOL,
-        tool_name="refund",
-        args_json=f'{{"amount":{100 + seq}}}',
-        created_at_ms=NOW_MS,
-        expires_at_ms=NOW_MS + ttl_ms,
-    )
+def stream(*, ttl_ms: int = 86_400_000) -> list[ToolIntent]:
+    """Some intents of each key, interleaved."""
+    return [
+        build_intent(
+            "refund",
+            {"amount": 100 + seq},
+            entity_key=key,
+            seq=seq,
+            created_at_ms=NOW_MS,
+            expires_at_ms=NOW_MS + ttl_ms,
+        )
+        for seq in range(PER_KEY)
+        for key in KEYS
+    ]
 
 
 def copies(effector: EffectorHarness) -> dict[str, set[bytes]]:
@@ -52,8 +60,3 @@ def copies(effector: EffectorHarness) -> dict[str, set[bytes]]:
         value = record.value or b""
         published[ToolResult.FromString(value).intent_id].add(value)
     return dict(published)
-
-
-def without_repeats(values: list[int]) -> list[int]:
-    """Keep the first of each."""
-    return list(dict.fromkeys(values))
