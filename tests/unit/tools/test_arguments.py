@@ -11,7 +11,15 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, SecretStr
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    RootModel,
+    SecretStr,
+    create_model,
+)
 from typing_extensions import NotRequired, TypedDict
 
 from beam_agents.tools import Tool, ToolArgumentsError, tool
@@ -214,6 +222,19 @@ def test_strict_false_opts_into_coercion(annotation: Any, text: str, value: obje
     assert accepted(annotation, text, strict=False) == value
 
 
+@pytest.mark.parametrize(
+    ("annotation", "text", "value"),
+    [
+        (Decimal, "0.12345678901234567890", Decimal("0.12345678901234568")),
+        (Decimal, "1.10", Decimal("1.1")),
+        (list[Any], "[1.0,-0.0,1e2]", [1, 0, 100]),
+        (float, "-0.0", 0.0),
+    ],
+)
+def test_what_is_validated_is_the_canonical_text(annotation: Any, text: str, value: object) -> None:
+    assert repr(accepted(annotation, text)) == repr(value)
+
+
 def test_strict_false_still_refuses_what_is_unknown() -> None:
     assert "is not known here" in refused(Line, '{"sku":"a","color":"red"}', strict=False)
 
@@ -238,6 +259,17 @@ def test_a_document_that_is_no_arguments_object_is_refused(args_json: str, probl
         taking(Any).parse_arguments(args_json)
 
     assert str(error.value) == f"tool 'function' refuses its arguments: {problem}"
+
+
+KEYWORDS = ["type", "pattern", "enum", "const", "properties", "items", "anyOf", "uniqueItems"]
+
+
+@pytest.mark.parametrize("name", KEYWORDS)
+def test_a_parameter_may_be_called_like_a_keyword_of_json_schema(name: str) -> None:
+    model = create_model("Model", **{name: (Level, ...)})  # type: ignore[call-overload]
+
+    assert accepted(model, f'{{"{name}":1}}') == model(**{name: Level.ON})
+    assert refused(model, f'{{"{name}":true}}')
 
 
 # --- defaults --------------------------------------------------------------------------------

@@ -313,6 +313,30 @@ def test_a_text_is_refused_with_its_path(text: str | bytes, path: str, problem: 
     assert refused.value.path == path
 
 
+# Colons wherever they can stand, for a reader that counts them.
+PAIRS = st.lists(st.tuples(st.sampled_from(["a", "b", 'b":', "c :"]), TEXT | st.just('":')))
+SPACES = st.sampled_from(["", " ", "\t", "\n", "\r", " \n "])
+
+
+@given(PAIRS, SPACES, SPACES)
+def test_a_key_that_comes_twice_is_always_found(
+    pairs: list[tuple[str, str]], before: str, after: str
+) -> None:
+    members = [f"{json.dumps(k)}{before}:{after}{json.dumps(v)}" for k, v in pairs]
+    text = "{" + ",".join(members) + "}"
+
+    if len(dict(pairs)) == len(pairs):
+        assert parse_json(text) == dict(pairs)
+    else:
+        with pytest.raises(CanonicalJsonError, match="more than once"):
+            parse_json(text)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_double_is_read_as_python_reads_it(value: float) -> None:
+    assert parse_json(f"[{value!r}]") == [value]
+
+
 def test_a_pair_of_escaped_surrogates_is_one_character() -> None:
     assert parse_json(r'"\ud83d\ude00"') == "\U0001f600"
 

@@ -61,7 +61,10 @@ class Node(BaseModel):
 
 # --- signatures ------------------------------------------------------------------------------
 
-NAMES = st.sampled_from(["a", "b", "self_", "json", "model_config", "schema", "validate", "class_"])
+# Some that mean something to Python, to pydantic, or in a schema.
+NAMES = st.sampled_from(
+    ["a", "b", "class_", "json", "model_config", "schema", "type", "pattern", "enum", "properties"]
+)
 LEAVES = st.sampled_from(
     [
         int,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from beam_agents.tools.canonical_json import JsonValue, canonical_json, parse_json
 from beam_agents.tools.errors import ArgumentProblem, CanonicalJsonError, ToolArgumentsError
-from beam_agents.tools.exactness import Exactness
+from beam_agents.tools.exactness import Exactness, Finding
 from beam_agents.tools.json_path import json_path
+from beam_agents.tools.json_reader import JsonValue, read_json
+from beam_agents.tools.json_writer import canonical_json
 from beam_agents.tools.problems import argument_problem, secret_names
-from beam_agents.tools.schema import build_schema, build_validator, require_validatable
+from beam_agents.tools.schema import (
+    build_schema,
+    build_validator,
+    keeps_digits,
+    require_validatable,
+)
 from beam_agents.tools.signature import REQUIRED, Argument
 
 
@@ -32,11 +38,11 @@ class Arguments:
         self._validator = build_validator(arguments)
         self._strict = strict
         self._defaults = {e.name: e.default for e in arguments if e.default is not REQUIRED}
+        self._keeps_digits = keeps_digits(self._validator)
         self.names = tuple(each.name for each in arguments)
         self.schema: dict[str, Any] = build_schema(self._validator, arguments, descriptions)
         self._secrets = secret_names(self.schema)
-        exactness = Exactness(self.schema)
-        self._exactness = exactness if strict and exactness.needed else None
+        self._exactness = Exactness(self.schema) if strict else None
 
     def parse(self, tool_name: str, args_json: str | bytes) -> dict[str, object]:
         """Validate a JSON object into the values that the function takes, by name.
@@ -45,25 +51,35 @@ class Arguments:
             ToolArgumentsError: Listing every problem.
         """
         try:
-            document = parse_json(args_json)
-            # What is validated is the canonical text, so that 5.0 is the 5 that it means
-            # wherever the arguments are read.
-            canonical = canonical_json(document)
+            document, text = self._read(args_json)
         except CanonicalJsonError as error:
             raise _refusal(tool_name, [ArgumentProblem(error.path, error.problem)]) from None
         given: dict[str, object] = {}
         problems: list[ArgumentProblem] = []
         try:
             given = self._validator.validate_json(
-                canonical, strict=self._strict, extra="forbid", by_alias=True, by_name=False
+                text, strict=self._strict, extra="forbid", by_alias=True, by_name=False
             )
         except ValidationError as error:
             problems = self._described(error, document)
         if self._exactness is not None:
-            problems += _found_by(self._exactness, document, besides=problems)
+            findings = self._exactness.findings(document, text)
+            problems += _unsaid(findings, besides=problems)
         if problems:
             raise _refusal(tool_name, problems)
         return self._defaults | given
+
+    def _read(self, args_json: str | bytes) -> tuple[JsonValue, bytes]:
+        """Parse the arguments, and return the text to validate.
+
+        It is the canonical one, in which 5.0 is the 5 that it means, so that what is
+        validated is what was digested, approved and signed. A text of plain values reads
+        the same as it stands, unless the digits of a double matter.
+        """
+        document, plain = read_json(args_json)
+        if plain is None or (plain.has_doubles and self._keeps_digits):
+            return document, canonical_json(document)
+        return document, args_json.encode() if isinstance(args_json, str) else args_json
 
     def _described(self, error: ValidationError, document: JsonValue) -> list[ArgumentProblem]:
         details = error.errors(include_url=False, include_context=False)
@@ -71,13 +87,13 @@ class Arguments:
         return list(dict.fromkeys(found))
 
 
-def _found_by(
-    exactness: Exactness, document: JsonValue, *, besides: Sequence[ArgumentProblem]
+def _unsaid(
+    findings: Iterable[Finding], *, besides: Sequence[ArgumentProblem]
 ) -> list[ArgumentProblem]:
-    """Return what the validator let pass; where it has complained, its words are enough."""
-    known = [problem.path for problem in besides]
-    found = (ArgumentProblem(json_path(p), problem) for p, problem in exactness.findings(document))
-    return [each for each in found if not any(path.startswith(each.path) for path in known)]
+    """Describe what the validator let pass; where it has complained, its words are enough."""
+    said = [problem.path for problem in besides]
+    found = (ArgumentProblem(json_path(place), problem) for place, problem in findings)
+    return [each for each in found if not any(path.startswith(each.path) for path in said)]
 
 
 def _refusal(tool_name: str, problems: Sequence[ArgumentProblem]) -> ToolArgumentsError:

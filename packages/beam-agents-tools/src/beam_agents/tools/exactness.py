@@ -1,127 +1,168 @@
 """Refuses the few values that the validator takes although the published schema excludes them.
 
-Pydantic compares an int Literal or Enum with `==`, so that `true` is 1; it merges
-equal members of a set, takes an integer beyond all doubles for infinity, and reads
-several spellings of a date, a duration, a UUID or a decimal. The published schema
-allows none of that, and it is the schema that counts. Most schemas have no such
-place, and then nothing is looked at.
+It is the schema that counts: a model reads it, and a person approved arguments by
+it. From a schema a check is made that visits its loose places and nothing else;
+most schemas have none.
 """
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
-from beam_agents.tools.canonical_json import JsonValue, canonical_json
+from beam_agents.tools.json_reader import JsonValue
+from beam_agents.tools.loose_places import (
+    is_allowed,
+    is_loose,
+    is_number,
+    may_hold_huge_integer,
+    problems,
+)
 from beam_agents.tools.problems import json_type
-from beam_agents.tools.published import DECIMAL_PATTERN, PATTERNS
+from beam_agents.tools.schema_nodes import Node, children, reference
 
-Node: TypeAlias = Mapping[str, Any]
 Place: TypeAlias = tuple[str | int, ...]
 Finding: TypeAlias = tuple[Place, str]
-
-_SPELLINGS = {
-    **{pattern: name for name, pattern in PATTERNS.items()},
-    DECIMAL_PATTERN: "decimal number",
-}
-_MAX_DOUBLE = int(sys.float_info.max)
-_COMPILED = {pattern: re.compile(pattern) for pattern in _SPELLINGS}
+Check: TypeAlias = Callable[[JsonValue, Place], Iterator[Finding]]
 
 
 class Exactness:
-    """Looks at documents beside the validator.
-
-    Attributes:
-        needed: Whether the schema has any place where the two differ.
-    """
+    """Looks at documents beside the validator, where the two can differ."""
 
     def __init__(self, schema: Node) -> None:
-        self._schema = schema
+        self._always = _Compiler(schema, is_loose).check
+        # Numbers are loose as well, but only for integers of more than 308 digits.
+        self._with_numbers = _Compiler(schema, lambda n: is_loose(n) or is_number(n)).check
+
+    def findings(self, document: JsonValue, text: bytes) -> list[Finding]:
+        """Return what the schema excludes in a document, and where.
+
+        Args:
+            document: The parsed text.
+            text: It as it was validated.
+        """
+        check = self._always
+        if self._with_numbers is not None and may_hold_huge_integer(text):
+            check = self._with_numbers
+        return [] if check is None else list(check(document, ()))
+
+
+class _Compiler:
+    """Makes a check of a schema; None where there is nothing to check."""
+
+    def __init__(self, schema: Node, is_place: Callable[[Node], bool]) -> None:
         self._definitions: Node = schema.get("$defs", {})
-        self.needed = _has_loose_place(schema)
+        self._is_place = is_place
+        self._checked = self._definitions_with_places()
+        self._checks: dict[str, Check] = {}
+        self.check = self._compile(schema)
+        self._checks = {name: self._made(self._definitions[name]) for name in self._checked}
 
-    def findings(self, document: JsonValue) -> Iterator[Finding]:
-        """Yield what the schema excludes, and where."""
-        return self._examine(self._schema, document, ())
+    def _definitions_with_places(self) -> frozenset[str]:
+        """Return the names of the definitions that hold such a place, or refer to one that does."""
+        found: frozenset[str] = frozenset()
+        while True:
+            more = {n for n, node in self._definitions.items() if self._has_place(node, found)}
+            if more == found:
+                return found
+            found = frozenset(more)
 
-    def _examine(self, node: Node, value: JsonValue, place: Place) -> Iterator[Finding]:
-        node = self._resolved(node)
-        alternatives = _alternatives(node)
-        if alternatives:
-            yield from self._examine_union(alternatives, value, place)
-        yield from ((place, problem) for problem in _problems(node, value))
-        if isinstance(value, dict):
+    def _has_place(self, node: Node, definitions: frozenset[str]) -> bool:
+        return (
+            reference(node) in definitions
+            or self._is_place(node)
+            or any(self._has_place(each, definitions) for each in children(node))
+        )
+
+    def _compile(self, node: object) -> Check | None:
+        if not isinstance(node, Mapping) or not self._has_place(node, self._checked):
+            return None
+        name = reference(node)
+        if name is not None:
+            return lambda value, place: self._checks[name](value, place)
+        return self._made(node)
+
+    def _made(self, node: Node) -> Check:
+        parts = [
+            lambda value, place: ((place, problem) for problem in problems(node, value)),
+            self._of_alternatives(_alternatives(node)),
+            self._of_members(node),
+            self._of_items(node),
+        ]
+        return _all_of([part for part in parts if part is not None])
+
+    def _of_alternatives(self, nodes: Sequence[Node]) -> Check | None:
+        alternatives = [(node, self._compile(node)) for node in nodes]
+        if all(check is None for _, check in alternatives):
+            return None
+
+        def check(value: JsonValue, place: Place) -> Iterator[Finding]:
+            fitting = [each for node, each in alternatives if self._fits(node, value)]
+            if not fitting:
+                yield place, f"expected one of the alternatives, found {json_type(value)}"
+                return
+            findings = [list(each(value, place)) if each else [] for each in fitting]
+            if all(findings):
+                yield from findings[0]
+
+        return check
+
+    def _of_members(self, node: Node) -> Check | None:
+        properties: Node = node.get("properties", {})
+        named = {key: each for key in properties if (each := self._compile(properties[key]))}
+        others = self._compile(_schema_of_others(node))
+        if not named and others is None:
+            return None
+
+        def check(value: JsonValue, place: Place) -> Iterator[Finding]:
+            if not isinstance(value, dict):
+                return
             for key, member in value.items():
-                yield from self._examine(_member_schema(node, key), member, (*place, key))
-        elif isinstance(value, list):
-            for index, member in enumerate(value):
-                yield from self._examine(_item_schema(node, index), member, (*place, index))
+                each = named.get(key) if key in properties else others
+                if each is not None:
+                    yield from each(member, (*place, key))
 
-    def _examine_union(
-        self, alternatives: list[Node], value: JsonValue, place: Place
-    ) -> Iterator[Finding]:
-        fitting = [each for each in alternatives if self._fits(each, value)]
-        if not fitting:
-            yield place, f"expected one of the alternatives, found {json_type(value)}"
-            return
-        findings = [list(self._examine(each, value, place)) for each in fitting]
-        if all(findings):
-            yield from findings[0]
+        return check
+
+    def _of_items(self, node: Node) -> Check | None:
+        first = [self._compile(each) for each in node.get("prefixItems", ())]
+        rest = self._compile(node.get("items"))
+        if rest is None and not any(first):
+            return None
+
+        def check(value: JsonValue, place: Place) -> Iterator[Finding]:
+            if not isinstance(value, list):
+                return
+            for index, member in enumerate(value):
+                each = first[index] if index < len(first) else rest
+                if each is not None:
+                    yield from each(member, (*place, index))
+
+        return check
 
     def _fits(self, node: Node, value: JsonValue) -> bool:
-        """Tell whether a value is of an alternative's shape; its members are examined later."""
-        node = self._resolved(node)
+        """Tell whether a value is of an alternative's shape; its members are checked later."""
+        while (name := reference(node)) is not None:
+            node = self._definitions.get(name, {})
         alternatives = _alternatives(node)
         if alternatives:
             return any(self._fits(each, value) for each in alternatives)
-        if not _is_of_type(value, node.get("type")) or not _is_allowed(node, value):
+        if not _is_of_type(value, node.get("type")) or not is_allowed(node, value):
             return False
         if not isinstance(value, dict) or "properties" not in node:
             return True
         properties = node["properties"]
         return set(node.get("required", ())) <= set(value) <= set(properties) and all(
-            _is_allowed(properties[key], member) for key, member in value.items()
+            is_allowed(properties[key], member) for key, member in value.items()
         )
 
-    def _resolved(self, node: Node) -> Node:
-        while "$ref" in node:
-            node = self._definitions[node["$ref"].rpartition("/")[2]]
-        return node
 
+def _all_of(checks: Sequence[Check]) -> Check:
+    def check(value: JsonValue, place: Place) -> Iterator[Finding]:
+        for each in checks:
+            yield from each(value, place)
 
-def _has_loose_place(node: object) -> bool:
-    if isinstance(node, Mapping):
-        return _is_loose(node) or any(map(_has_loose_place, node.values()))
-    return isinstance(node, list) and any(map(_has_loose_place, node))
-
-
-def _is_loose(node: Node) -> bool:
-    return (
-        node.get("type") == "number"
-        or node.get("uniqueItems") is True
-        or node.get("pattern") in _SPELLINGS
-        or any(not isinstance(each, str) for each in _allowed(node) or ())
-    )
-
-
-def _problems(node: Node, value: JsonValue) -> Iterator[str]:
-    """Judge one value by the keywords in which the validator is looser."""
-    if not _is_allowed(node, value):
-        expected = " or ".join(map(repr, _allowed(node) or ()))
-        yield f"expected {expected}, found another {json_type(value)}"
-    if node.get("uniqueItems") is True and isinstance(value, list) and _has_equal_members(value):
-        yield "has equal members, and is a set"
-    if node.get("type") == "number" and isinstance(value, int) and abs(value) > _MAX_DOUBLE:
-        yield "is beyond the range of a double"
-    pattern = node.get("pattern")
-    if pattern in _SPELLINGS and isinstance(value, str) and not _COMPILED[pattern].fullmatch(value):
-        yield f"expected a {_SPELLINGS[pattern]}, found another string"
-
-
-def _has_equal_members(members: list[JsonValue]) -> bool:
-    return len({canonical_json(member) for member in members}) < len(members)
+    return check
 
 
 def _alternatives(node: Node) -> list[Node]:
@@ -129,49 +170,16 @@ def _alternatives(node: Node) -> list[Node]:
     return found
 
 
-def _allowed(node: Node) -> list[JsonValue] | None:
-    """Return the values of an `enum` or `const`, if there is one."""
-    if "const" in node:
-        return [node["const"]]
-    found: list[JsonValue] | None = node.get("enum")
-    return found
-
-
-def _is_allowed(node: Node, value: JsonValue) -> bool:
-    allowed = _allowed(node)
-    return allowed is None or any(
-        each == value and isinstance(each, bool) is isinstance(value, bool) for each in allowed
-    )
-
-
-def _member_schema(node: Node, key: str) -> Node:
-    member = node.get("properties", {}).get(key)
-    if member is None:
-        member = next(iter(node.get("patternProperties", {}).values()), None)
-    if member is None:
-        member = node.get("additionalProperties")
-    return member if isinstance(member, Mapping) else {}
-
-
-def _item_schema(node: Node, index: int) -> Node:
-    prefix = node.get("prefixItems", ())
-    found = prefix[index] if index < len(prefix) else node.get("items")
-    return found if isinstance(found, Mapping) else {}
+def _schema_of_others(node: Node) -> object:
+    """Return the schema of members that are not named."""
+    patterned = node.get("patternProperties")
+    return next(iter(patterned.values())) if patterned else node.get("additionalProperties")
 
 
 def _is_of_type(value: JsonValue, name: str | None) -> bool:
-    if isinstance(value, bool):
-        return name in (None, "boolean")
-    if name == "integer":
-        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return name is None or isinstance(value, _PYTHON_TYPES[name])
-
-
-_PYTHON_TYPES: dict[str, Any] = {
-    "null": type(None),
-    "boolean": (),
-    "number": (int, float),
-    "string": str,
-    "array": list,
-    "object": dict,
-}
+    if name is None:
+        return True
+    found = json_type(value)
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return found == name or (name == "number" and found == "integer")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pydantic_core import ErrorDetails
 
-from beam_agents.tools.canonical_json import JsonValue
 from beam_agents.tools.errors import ArgumentProblem
 from beam_agents.tools.json_path import json_path
+from beam_agents.tools.json_reader import JsonValue
+from beam_agents.tools.schema_nodes import Node, children
 
 _MISSING = frozenset({"missing", "missing_argument", "missing_keyword_only_argument"})
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
@@ -55,28 +56,22 @@ def json_type(value: object) -> str:
     return "array" if isinstance(value, (list, tuple)) else "object"
 
 
-def secret_names(schema: object) -> frozenset[str]:
+def secret_names(schema: Node) -> frozenset[str]:
     """Return the names of all members that a schema marks as secret, at any depth."""
     return frozenset(_secret_names(schema))
 
 
-def _secret_names(node: object) -> Iterator[str]:
-    if isinstance(node, Mapping):
-        for name, member in node.get("properties", {}).items():
-            if _marked_secret(member):
-                yield name
-        for child in node.values():
-            yield from _secret_names(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from _secret_names(child)
+def _secret_names(node: Node) -> Iterator[str]:
+    for name, member in node.get("properties", {}).items():
+        if _is_secret(member):
+            yield name
+    for child in children(node):
+        yield from _secret_names(child)
 
 
-def _marked_secret(node: object) -> bool:
+def _is_secret(node: Node) -> bool:
     """Tell whether a member is `writeOnly`, itself or in what it is made of."""
-    if isinstance(node, Mapping):
-        return node.get("writeOnly") is True or any(map(_marked_secret, node.values()))
-    return isinstance(node, list) and any(map(_marked_secret, node))
+    return node.get("writeOnly") is True or any(map(_is_secret, children(node)))
 
 
 def _place(error: ErrorDetails, document: JsonValue) -> Iterator[str | int]:

@@ -59,6 +59,17 @@ def require_validatable(argument: Argument) -> None:
         ) from error
 
 
+def keeps_digits(validator: Validator) -> bool:
+    """Tell whether a type anywhere in it reads more digits of a number than a double has."""
+    return _has_type(validator.core_schema, ("decimal", "fraction"))
+
+
+def _has_type(node: object, names: tuple[str, ...]) -> bool:
+    if isinstance(node, dict):
+        return node.get("type") in names or any(_has_type(each, names) for each in node.values())
+    return isinstance(node, list) and any(_has_type(each, names) for each in node)
+
+
 def _json_schema(adapter: TypeAdapter[Any]) -> JsonSchemaValue:
     return adapter.json_schema(schema_generator=PublishedJsonSchema, mode="validation")
 
