@@ -129,6 +129,19 @@ def test_outputs_carry_the_time_of_their_element() -> None:
         assert_that(times, equal_to([42.0]))
 
 
+def test_a_large_bundle_runs_in_parts_and_in_order() -> None:
+    async def counts(ctx: ActivationContext) -> Complete:
+        count = int(ctx.memory or b"0") + 1
+        ordered = ctx.event == b"%d" % ctx.seq
+        return Complete(b"last" if count == 1_250 and ordered else None, memory=b"%d" % count)
+
+    events = [event(key, b"%d" % index, index) for index in range(1_250) for key in (b"a", b"b")]
+
+    with beam.Pipeline(FN_API) as pipeline:
+        ran = source(pipeline, *events) | RunAgent(counts)
+        assert_that(ran.output, equal_to([b"last", b"last"]))
+
+
 class Backup:
     """A `KeyStateBackup` in memory, whose first saves may fail."""
 

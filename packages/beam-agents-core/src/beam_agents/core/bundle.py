@@ -40,6 +40,11 @@ class KeySession(Generic[Stamp]):
     def __post_init__(self) -> None:
         self.state = decode(self.cell)
 
+    def take(self) -> list[tuple[Stamp, Emission]]:
+        """Take out the emissions so far."""
+        taken, self.emissions = self.emissions, []
+        return taken
+
     def changed_cell(self) -> bytes | None:
         """Return the cell to write, or None where it would be as it was."""
         if isinstance(self.state, Unreadable):
@@ -78,6 +83,7 @@ async def _run_one(engine: ActivationEngine, session: KeySession[Stamp]) -> None
         else:
             emissions = await engine.on_envelope(session.key, state, item)
         session.emissions += [(stamp, emission) for emission in emissions]
+    session.inbox.clear()
 
 
 def _untouched(namespace: str, key: bytes, unreadable: Unreadable, item: Input) -> list[Emission]:

@@ -1,15 +1,16 @@
 """The engine in a pipeline: a stateful DoFn that only carries.
 
 Beam state, timers and metrics are touched on the bundle's thread alone. What
-reaches a bundle is collected, and run together at its end, in one submission to
-the activations' thread: a state cell costs about a millisecond in a real worker,
-so each key's is read once and written once a bundle.
+reaches a bundle is collected, and run together in one submission to the
+activations' thread: at the bundle's end, or earlier in a large one. A state cell
+costs about a millisecond in a real worker, so each key's is read once and written
+once a bundle.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import apache_beam as beam
@@ -42,6 +43,8 @@ from beam_agents.core.state import Unreadable
 OUTPUT, INTENTS, ERRORS, COMPLETIONS = "output", "intents", "errors", "completions"
 _TAG_OF = {ToolIntent: INTENTS, ActivationErrorRecord: ERRORS, Completion: COMPLETIONS}
 _WINDOWS = (GlobalWindow(),)
+# Run what was collected at this many, so that a large bundle does not fill the memory.
+_RUN_AT = 1_000
 
 
 class _BeamKey(KeySession[WindowedValue]):
@@ -50,17 +53,42 @@ class _BeamKey(KeySession[WindowedValue]):
     __slots__ = ("cell_handle", "timer")
 
     def __init__(
-        self, key: bytes, cell_handle: ReadModifyWriteRuntimeState, timer: RuntimeTimer, ns: str
+        self,
+        key: bytes,
+        cell_handle: ReadModifyWriteRuntimeState,
+        timer: RuntimeTimer,
+        namespace: str,
     ) -> None:
         cell = cell_handle.read()
         backup = key_states.installed() if not cell else None
-        restored = backup.load(ns, key) if backup is not None else None
-        super().__init__(key, restored if restored is not None else cell)
+        restored = backup.load(namespace, key) if backup is not None else None
+        super().__init__(key, cell if restored is None else restored)
         if restored is not None and not isinstance(self.state, Unreadable):
             self.state.ClearField("armed_ms")  # this runner has no timer for it yet
         self.cell = cell  # what the runner has: a restored state is written to it
         self.cell_handle = cell_handle
         self.timer = timer
+
+    def note_firing(self, at_ms: int) -> None:
+        """Keep that the timer is no longer set, unless this is an older setting of it."""
+        state = self.state
+        if not isinstance(state, Unreadable) and state.armed_ms <= at_ms:
+            state.ClearField("armed_ms")
+
+    def arm(self, ttl_ms: int) -> None:
+        """Set the timer if it must fire earlier than it will.
+
+        One that fires too early finds nothing due, and is set again then: a busy
+        key does not pay for a timer with each of its events.
+        """
+        state = self.state
+        if isinstance(state, Unreadable):
+            return
+        due_ms = next_due_ms(state, ttl_ms)
+        if due_ms is None or (state.HasField("armed_ms") and state.armed_ms <= due_ms):
+            return
+        self.timer.set(Timestamp(micros=due_ms * 1000))
+        state.armed_ms = due_ms
 
 
 class RunAgentDoFn(beam.DoFn):
@@ -84,6 +112,9 @@ class RunAgentDoFn(beam.DoFn):
     def start_bundle(self) -> None:
         """Forget what an attempt that failed had collected."""
         self._keys: dict[bytes, _BeamKey] = {}
+        self._waiting: list[_BeamKey] = []
+        self._collected = 0
+        self._metrics: Counter[Metric] = Counter()
 
     def process(
         self,
@@ -91,10 +122,12 @@ class RunAgentDoFn(beam.DoFn):
         cause: Any = beam.DoFn.WindowedValueParam,
         cell: Any = _CELL,
         timer: Any = _TIMER,
-    ) -> None:
+    ) -> Iterable[Any] | None:
         """Collect an envelope."""
         key, envelope = element
-        self._collect(key, envelope, cause, cell, timer)
+        session = self._keys.get(key) or self._open(key, cell, timer)
+        self._collect(session, cause, envelope)
+        return self._run() if self._collected >= _RUN_AT else None
 
     @on_timer(TIMER)
     def on_due(
@@ -106,45 +139,46 @@ class RunAgentDoFn(beam.DoFn):
     ) -> None:
         """Collect a firing of the key's timer, whichever it is."""
         at_ms = timestamp.micros // 1000
-        self._collect(key, at_ms, WindowedValue(None, timestamp, _WINDOWS), cell, timer)
-
-    def _collect(
-        self,
-        key: bytes,
-        item: Input,
-        cause: WindowedValue,
-        cell: ReadModifyWriteRuntimeState,
-        timer: RuntimeTimer,
-    ) -> None:
-        session = self._keys.get(key)
-        if session is None:
-            session = self._keys[key] = _BeamKey(key, cell, timer, self.namespace)
-        session.inbox.append((cause, item))
+        session = self._keys.get(key) or self._open(key, cell, timer)
+        session.note_firing(at_ms)
+        self._collect(session, WindowedValue(None, timestamp, _WINDOWS), at_ms)
 
     def finish_bundle(self) -> Iterator[Any]:
-        """Run the agent for all that was collected, then write, arm and emit."""
-        sessions = list(self._keys.values())
-        if not sessions:
-            return
+        """Run the agent for what is still waiting, then write, arm and count."""
+        if self._waiting:
+            yield from self._run()
+        self._write()
+        for metric, times in self._metrics.items():
+            Metrics.counter(NAMESPACE, metric.value).inc(times)
+
+    def _open(self, key: bytes, cell: ReadModifyWriteRuntimeState, timer: RuntimeTimer) -> _BeamKey:
+        session = self._keys[key] = _BeamKey(key, cell, timer, self.namespace)
+        return session
+
+    def _collect(self, session: _BeamKey, cause: WindowedValue, item: Input) -> None:
+        if not session.inbox:
+            self._waiting.append(session)
+        session.inbox.append((cause, item))
+        self._collected += 1
+
+    def _run(self) -> Iterator[Any]:
+        """Run the agent for what was collected, and emit what comes of it."""
+        sessions, self._waiting, self._collected = self._waiting, [], 0
         loop.run(run_together(self._engine, sessions, self._config.max_concurrent_activations))
-        metrics: Counter[Metric] = Counter()
         for session in sessions:
-            for cause, emission in session.emissions:
+            for cause, emission in session.take():
                 match emission:
                     case Metric():
-                        metrics[emission] += 1
+                        self._metrics[emission] += 1
                     case Output(value):
                         yield cause.with_value(value)
                     case _:
                         yield TaggedOutput(_TAG_OF[type(emission)], cause.with_value(emission))
-        for metric, times in metrics.items():
-            Metrics.counter(NAMESPACE, metric.value).inc(times)
-        self._write(sessions)
 
-    def _write(self, sessions: list[_BeamKey]) -> None:
+    def _write(self) -> None:
         written: dict[bytes, bytes] = {}
-        for session in sessions:
-            _arm(session, self._config.ttl_ms)
+        for session in self._keys.values():
+            session.arm(self._config.ttl_ms)
             cell = session.changed_cell()
             if cell is not None:
                 session.cell_handle.write(cell)
@@ -152,21 +186,3 @@ class RunAgentDoFn(beam.DoFn):
         backup = key_states.installed()
         if backup is not None and written:
             backup.save(self.namespace, written)
-
-
-def _arm(session: _BeamKey, ttl_ms: int) -> None:
-    """Set the key's timer if it must fire earlier than it will.
-
-    One that fires too early finds nothing due, and is set again then: a busy key
-    does not pay for a timer with each of its events.
-    """
-    state = session.state
-    if isinstance(state, Unreadable):
-        return
-    fired_ms = max((item for _, item in session.inbox if isinstance(item, int)), default=None)
-    if fired_ms is not None and state.HasField("armed_ms") and state.armed_ms <= fired_ms:
-        state.ClearField("armed_ms")
-    due_ms = next_due_ms(state, ttl_ms)
-    if due_ms is not None and not (state.HasField("armed_ms") and state.armed_ms <= due_ms):
-        session.timer.set(Timestamp(micros=due_ms * 1000))
-        state.armed_ms = due_ms
