@@ -23,14 +23,17 @@ def ledger() -> Ledger:
 
 
 async def kill_and_replace(effector: EffectorHarness, phase: Phase, *, before: bool) -> int:
-    """Kill one worker after the other at a boundary, until none gets there; count them."""
+    """Kill one worker after the other at a boundary, then let one finish; count the kills."""
     kills = 0
-    for _ in range(2 * len(stream())):
+    for _ in range(4 * len(stream())):
         effector.crash_at(phase, before=before)
-        await effector.advance(LEASE_MS + 2_000)
+        if not effector.alive:
+            await effector.restart()
+        if effector.alive:
+            await effector.advance(LEASE_MS)
         kills += not effector.alive
-        await effector.restart()
-    await effector.advance(LEASE_MS + 2_000)
+    await effector.restart()
+    await effector.advance(len(stream()) * (LEASE_MS + 2_000))
     return kills
 
 
@@ -117,6 +120,21 @@ async def test_another_worker_takes_over_from_one_that_is_not_replaced(
             assert copies(second).keys() == {intent.intent_id for intent in stream()}
             assert {len(each) for each in copies(second).values()} == {1}
             assert second.committed() == len(stream())
+    assert ledger.effects == {intent.intent_id: 1 for intent in stream()}
+
+
+@pytest.mark.parametrize("port", ["store", "results", "intents"])
+async def test_a_kill_during_an_outage_loses_nothing(ledger: Ledger, port: str) -> None:
+    async with EffectorHarness(ledger.registry, lease_ms=LEASE_MS) as effector:
+        with effector.outage(port):
+            await deliver(effector, stream())
+            await effector.advance(10_000)
+            assert effector.committed() == 0
+            await effector.kill()
+        await effector.restart()
+        await effector.advance(LEASE_MS + 2_000)
+        assert {len(each) for each in copies(effector).values()} == {1}
+        assert effector.committed() == len(stream())
     assert ledger.effects == {intent.intent_id: 1 for intent in stream()}
 
 

@@ -68,12 +68,19 @@ class Tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=_CANCEL_S)
+        for task in tasks:
+            if task.done():
+                _error(task)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if self._failed.done():
-            return
-        if task.cancelled():
-            self._failed.set_exception(RuntimeError(f"{task} was cancelled by something else"))
-        elif (error := task.exception()) is not None:
+        error = _error(task)
+        if error is not None and not self._failed.done():
             self._failed.set_exception(error)
+
+
+def _error(task: asyncio.Task[None]) -> BaseException | None:
+    """Return why a task failed; asking for it also keeps asyncio from reporting it."""
+    if task.cancelled():
+        return RuntimeError(f"{task} was cancelled by something else")
+    return task.exception()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -68,6 +70,7 @@ class EffectorHarness:
         self._settings = WorkerSettings.read(self._given)
         self._intents = MemoryTopic("intents", partitions=_PARTITIONS, clock=world.clock)
         self._worker: Worker | None = None
+        self._next_crash: Crash | None = None
 
     async def __aenter__(self) -> EffectorHarness:
         if self._owns_store:
@@ -189,10 +192,28 @@ class EffectorHarness:
     # --- faults -----------------------------------------------------------------------------
 
     def crash_at(self, phase: Phase, *, before: bool = True) -> None:
-        """Let the next intent to reach a phase, or to leave it, kill the worker."""
-        if self._worker is None:
-            raise RuntimeError("there is no worker: enter the harness, or restart() it")
-        self._worker.probe.crash = Crash(phase, before)
+        """Let the next intent to reach a phase, or to leave it, kill the worker.
+
+        Where no worker is alive, that is the one which `restart` starts.
+        """
+        crash = Crash(phase, before)
+        if self._worker is not None and self._worker.alive:
+            self._worker.probe.crash = crash
+        else:
+            self._next_crash = crash
+
+    @contextmanager
+    def outage(self, *ports: str) -> Iterator[None]:
+        """Put ports out of order while inside, for all workers.
+
+        Args:
+            ports: `"store"`, `"intents"`, `"results"`, `"approvals"` or `"dead-letters"`.
+        """
+        self._world.down.update(ports)
+        try:
+            yield
+        finally:
+            self._world.down.difference_update(ports)
 
     async def kill(self) -> None:
         """Kill the worker now, as SIGKILL does."""
@@ -204,6 +225,7 @@ class EffectorHarness:
         """Start a new worker on what log and store kept; one that still lives stops first."""
         await self.stop()
         self._worker = Worker(self._world, self._intents, self.registry, self._settings)
+        self._worker.probe.crash, self._next_crash = self._next_crash, None
         await self.settle()
 
     async def stop(self) -> None:

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.backends.memory_log import MemorySource, MemoryTopic
 from beam_agents.effector.phase import Phase
-from beam_agents.effector.ports import DedupStore, Delivery, Sink, Source
+from beam_agents.effector.ports import (
+    DedupStore,
+    Delivery,
+    Sink,
+    SinkUnavailable,
+    Source,
+    StoreUnavailable,
+)
 from beam_agents.effector.probe import Probe
 from beam_agents.effector.service import EffectorService
 from beam_agents.effector.testing.lifeline import Lifeline
@@ -42,6 +49,7 @@ class World:
         self.dead_letters = MemoryTopic("dead-letters", clock=clock)
         self.calls: Counter[str] = Counter()
         self.workers: list[Worker] = []
+        self.down: set[str] = set()
 
 
 class Worker:
@@ -57,18 +65,20 @@ class Worker:
     def __init__(
         self, world: World, intents: MemoryTopic, registry: ToolRegistry, settings: WorkerSettings
     ) -> None:
-        self.line = Lifeline()
+        self.line = Lifeline(world.down)
         self.probe = _Watch(self, world.calls)
         self._source: MemorySource = intents.source()
         self._world = world
         self._service = EffectorService(
             registry=registry,
-            source=self.line.bind(Source, self._source),  # type: ignore[type-abstract]
+            source=self.line.bind("intents", Source, self._source),  # type: ignore[type-abstract]
             results=self._sink(world.results),
             # Opened and closed by the harness: other workers use it too.
             store=self.line.bind(
+                "store",
                 DedupStore,  # type: ignore[type-abstract]
                 world.store,
+                error=StoreUnavailable,
                 inert={"open", "aclose"},
             ),
             approvals=self._sink(world.approvals) if settings.approvals_to else None,
@@ -127,7 +137,12 @@ class Worker:
                 self._run.result()
 
     def _sink(self, topic: MemoryTopic) -> Sink:
-        return self.line.bind(Sink, topic.sink())  # type: ignore[type-abstract]
+        return self.line.bind(
+            topic.name,
+            Sink,  # type: ignore[type-abstract]
+            topic.sink(),
+            error=SinkUnavailable,
+        )
 
 
 class _Watch(Probe):
