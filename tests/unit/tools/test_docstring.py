@@ -56,6 +56,14 @@ def test_the_sections_of_a_docstring_are_taken_apart(docstring: str) -> None:
     assert described.parameters == {"charge": "The charge in question.", "rest": "More."}
 
 
+def test_a_short_description_stands_alone() -> None:
+    assert Description.of("""Look up.
+
+    Args:
+        at: Where.
+    """) == Description("Look up.", {"at": "Where."})
+
+
 @pytest.mark.parametrize("docstring", [None, ""])
 def test_no_docstring_describes_nothing(docstring: str | None) -> None:
     assert Description.of(docstring) == Description()

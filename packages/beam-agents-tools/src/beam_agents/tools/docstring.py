@@ -31,7 +31,7 @@ class Description:
         except ParseError:
             return cls(inspect.cleandoc(docstring))
         return cls(
-            parsed.description or "",
+            (parsed.description or "").strip(),
             {
                 each.arg_name.lstrip("*"): " ".join(each.description.split())
                 for each in parsed.params
