@@ -1,4 +1,4 @@
-"""The programs that show the loop: the user's page unchanged, and our own telling of it."""
+"""The programs that show the loop: a published page unchanged, and our own telling of it."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Admission:
     state: KeyState
 
     def judge(self, answer: Answer, event_time_ms: int) -> Verdict:
-        """Return what the answer is to this key; see DESIGN section 6, "admitted"."""
+        """Return what the answer is to this key."""
         continuation = self.state.continuation
         intent = self._open_intent(answer)
         misfit = "" if intent is None else self._misfit(intent, answer)

@@ -131,13 +131,8 @@ class Intake:
                 return False
             case SaidByTimeout():
                 turn.count(Metric.EXPIRED_AFTER_TIMEOUT)
-            case Unawaited(failed, intent):
-                if intent is not None:
-                    state.continuation.intents.remove(intent)
-                if failed:
-                    turn.refuse("unawaited_failure", "nobody waits for this effect", envelope)
-                else:
-                    turn.count(Metric.UNAWAITED_ANSWERS)
+            case Unawaited():
+                _note_unawaited(turn, verdict, envelope)
             case Refused(reason, detail):
                 turn.refuse(reason, detail, envelope)
                 if reason == "foreign":
@@ -169,3 +164,12 @@ class Intake:
             envelope,
         )
         return False
+
+
+def _note_unawaited(turn: Turn, verdict: Unawaited, envelope: AgentEnvelope) -> None:
+    if verdict.intent is not None:  # a later wait of this activation has nothing to wait for
+        turn.state.continuation.intents.remove(verdict.intent)
+    if verdict.failed:
+        turn.refuse("unawaited_failure", "nobody waits for this effect", envelope)
+    else:
+        turn.count(Metric.UNAWAITED_ANSWERS)
