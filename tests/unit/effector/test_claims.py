@@ -275,6 +275,20 @@ class TestAWorkerCutOffFromTheStore:
             (result,) = effector.results
             assert (result.status, result.attempt) == (Status.OK, 1)
 
+    async def test_publishes_the_winners_result_if_its_own_comes_too_late(
+        self, store: FlakyStore, clock: SteppedClock, gate: Gate
+    ) -> None:
+        gate.open()
+        store.silent = frozenset({"complete", "renew"})
+        async with EffectorHarness(gate.registry, store=store, clock=clock) as effector:
+            await effector.deliver(request())
+            await effector.advance(LEASE_MS)
+            assert gate.left == [0]
+            store.silent = frozenset()
+            await take_over(store, result=b"\x0a\x06winner")
+            await effector.advance(2_000)
+            assert [record.value for record in effector.result_records] == [b"\x0a\x06winner"]
+
     async def test_waits_for_a_taker_that_still_runs(
         self, store: FlakyStore, clock: SteppedClock, gate: Gate
     ) -> None:
