@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -112,6 +113,9 @@ def main() -> None:
     shutil.rmtree(args.folder, ignore_errors=True)
     args.folder.mkdir(parents=True)
     world = World(args.folder.resolve(), Supervisor(args.folder.resolve() / "logs", cwd=HERE))
+    # However the demo is ended, its processes are ended with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(128 + signal.SIGINT))
     try:
         sys.exit(run(args.events, world, Console()))
     except (ProcessDied, TimeoutError) as error:
