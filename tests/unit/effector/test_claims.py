@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -288,6 +289,28 @@ class TestAWorkerCutOffFromTheStore:
             await take_over(store, result=b"\x0a\x06winner")
             await effector.advance(2_000)
             assert [record.value for record in effector.result_records] == [b"\x0a\x06winner"]
+
+    async def test_cannot_stop_a_blocking_tool_whose_late_answer_is_judged_by_the_record(
+        self, store: FlakyStore, clock: SteppedClock
+    ) -> None:
+        release = threading.Event()
+
+        @tool(side_effect=True)
+        def charge() -> str:
+            release.wait()
+            return "late"
+
+        async with EffectorHarness(
+            ToolRegistry(charge), store=store, clock=clock, tool_timeout_ms=10 * LEASE_MS
+        ) as effector:
+            await effector.deliver(request())
+            await effector.settle()
+            store.silent = frozenset({"renew"})
+            await effector.advance(2 * LEASE_MS)
+            assert effector.results == []
+            release.set()
+            await effector.settle()
+            assert [(each.status, each.attempt) for each in effector.results] == [(Status.OK, 1)]
 
     async def test_waits_for_a_taker_that_still_runs(
         self, store: FlakyStore, clock: SteppedClock, gate: Gate

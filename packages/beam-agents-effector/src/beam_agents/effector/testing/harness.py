@@ -14,10 +14,10 @@ from beam_agents.effector.dead_letters import DeadLetter
 from beam_agents.effector.dedup import RESULT_TTL_MS
 from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import DedupStore, Headers
-from beam_agents.effector.testing.quiet import until_quiet
 from beam_agents.effector.testing.settings import WorkerSettings
 from beam_agents.effector.testing.stepped_clock import SteppedClock
-from beam_agents.effector.testing.worker import Crash, Worker, World
+from beam_agents.effector.testing.worker import Crash, Worker
+from beam_agents.effector.testing.world import World
 from beam_agents.embedded import Record
 from beam_agents.intents.topics import type_header
 from beam_agents.tools import ToolRegistry
@@ -123,29 +123,18 @@ class EffectorHarness:
         Raises:
             Exception: Whatever made a worker fail.
         """
-        workers = self._world.workers
-        while True:
-            await until_quiet(
-                calls=lambda: sum(each.line.in_flight for each in workers if each.line.alive),
-                tools=lambda: sum(each.running_tools for each in workers),
-                moves=lambda: sum(each.probe.moves + each.line.calls for each in workers),
-            )
-            dead = [each for each in workers if each.ended or not each.line.alive]
-            if not dead:
-                return
-            for each in dead:
-                await each.bury()
+        await self._world.settle()
 
     async def advance(self, ms: int) -> None:
         """Move the clocks of workers and store on together, through all that is due; settle."""
         clock = self._world.clock
         until_ms = clock.now_ms() + ms
-        await self.settle()
+        await self._world.settle()
         while (next_ms := clock.next_wake_ms) is not None and next_ms <= until_ms:
             clock.step(next_ms)
-            await self.settle()
+            await self._world.settle(untouched=True)
         clock.step(until_ms)
-        await self.settle()
+        await self._world.settle()
 
     # --- what came out ----------------------------------------------------------------------
 
@@ -237,7 +226,7 @@ class EffectorHarness:
         await self.settle()
         while not worker.ended:
             clock.step(clock.next_wake_ms or clock.now_ms())
-            await self.settle()
+            await self._world.settle(untouched=True)
         self._worker = None
 
     def begin_stop(self) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 # What waits for something real (a socket, a thread) is given this long to go on.
 _TOOL_WINDOW_S = 0.02
@@ -15,6 +16,29 @@ _POLL_S = 0.001
 
 # Where a loop does not show its queue: more turns than any chain of callbacks of ours.
 _TURNS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What may wait for something real: a thread, a socket.
+
+    Attributes:
+        calls: Calls to ports that are not answered yet.
+        tools: Tools that run.
+        invocations: How many tools were ever called.
+    """
+
+    calls: int
+    tools: int
+    invocations: int
+
+    def window_s(self, *, threads: bool) -> float:
+        """Say how long to watch for movement."""
+        if self.calls:
+            return _CALL_WINDOW_S
+        if self.tools:
+            return _THREAD_WINDOW_S if threads else _TOOL_WINDOW_S
+        return 0.0
 
 
 async def let_callbacks_run() -> None:
@@ -31,41 +55,48 @@ async def let_callbacks_run() -> None:
             await asyncio.sleep(0)
 
 
-async def until_quiet(
-    *, calls: Callable[[], int], tools: Callable[[], int], moves: Callable[[], int]
-) -> None:
-    """Return when nothing moves without time passing.
+class Quiet:
+    """Watches a world until it is quiet.
 
     Args:
-        calls: Counts the calls to ports that are not answered yet.
-        tools: Counts the tools that run.
+        waiting: Whatever may wait for something real: the calls to ports that are not
+            answered yet, the tools that run, and how many tools were ever called.
         moves: Grows with whatever happens.
     """
-    await let_callbacks_run()
-    while await _moves_soon(calls, tools, moves):
-        pass
 
+    def __init__(self, waiting: Callable[[], Waiting], moves: Callable[[], int]) -> None:
+        self._waiting = waiting
+        self._moves = moves
+        self._still: tuple[Waiting, dict[int, float]] | None = None
 
-async def _moves_soon(
-    calls: Callable[[], int], tools: Callable[[], int], moves: Callable[[], int]
-) -> bool:
-    """Watch what may wait for something real; True as soon as something got anywhere."""
-    before, used_s = (calls(), tools(), moves()), _tool_threads_cpu_s()
-    window_s = 0.0
-    if tools():
-        window_s = _THREAD_WINDOW_S if used_s else _TOOL_WINDOW_S
-    if calls():
-        window_s = _CALL_WINDOW_S
-    still_since = time.monotonic()
-    while time.monotonic() - still_since < window_s:
-        await asyncio.sleep(_POLL_S)
+    async def settle(self, *, untouched: bool = False) -> None:
+        """Return when nothing moves without time passing.
+
+        Args:
+            untouched: Nobody but the clock has done anything since the last time, so
+                what was found still then is not watched again.
+        """
         await let_callbacks_run()
-        if (calls(), tools(), moves()) != before:
-            return True
-        now_used_s = _tool_threads_cpu_s()
-        if now_used_s != used_s:  # a thread computes
-            used_s, still_since = now_used_s, time.monotonic()
-    return False
+        if untouched and self._still == (self._waiting(), _tool_threads_cpu_s()):
+            return
+        while await self._moves_soon():
+            pass
+        self._still = self._waiting(), _tool_threads_cpu_s()
+
+    async def _moves_soon(self) -> bool:
+        """Watch what may wait for something real; True as soon as something got anywhere."""
+        waiting, moves, used_s = self._waiting(), self._moves(), _tool_threads_cpu_s()
+        window_s = waiting.window_s(threads=bool(used_s))
+        still_since = time.monotonic()
+        while time.monotonic() - still_since < window_s:
+            await asyncio.sleep(_POLL_S)
+            await let_callbacks_run()
+            if (self._waiting(), self._moves()) != (waiting, moves):
+                return True
+            now_used_s = _tool_threads_cpu_s()
+            if now_used_s != used_s:  # a thread computes
+                used_s, still_since = now_used_s, time.monotonic()
+        return False
 
 
 def _tool_threads_cpu_s() -> dict[int, float]:

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.backends.memory_log import MemorySource, MemoryTopic
@@ -22,8 +23,10 @@ from beam_agents.effector.probe import Probe
 from beam_agents.effector.service import EffectorService
 from beam_agents.effector.testing.lifeline import Lifeline
 from beam_agents.effector.testing.settings import WorkerSettings
-from beam_agents.effector.testing.stepped_clock import SteppedClock
 from beam_agents.tools import ToolRegistry
+
+if TYPE_CHECKING:
+    from beam_agents.effector.testing.world import World
 
 
 class WorkerKilled(BaseException):
@@ -36,20 +39,6 @@ class Crash:
 
     phase: Phase
     before: bool
-
-
-class World:
-    """What survives every worker: the time, the store, the logs, and what tools were called."""
-
-    def __init__(self, store: DedupStore, clock: SteppedClock) -> None:
-        self.clock = clock
-        self.store = store
-        self.results = MemoryTopic("results", clock=clock)
-        self.approvals = MemoryTopic("approvals", clock=clock)
-        self.dead_letters = MemoryTopic("dead-letters", clock=clock)
-        self.calls: Counter[str] = Counter()
-        self.workers: list[Worker] = []
-        self.down: set[str] = set()
 
 
 class Worker:
