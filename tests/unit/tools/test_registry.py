@@ -207,6 +207,13 @@ def test_a_module_that_is_not_there_is_told() -> None:
         ToolRegistry.load("no_such_shop:TOOLS")
 
 
+def test_a_module_that_exits_is_told(app: Path) -> None:
+    (app / "shop_tools.py").write_text("raise SystemExit(3)\n")
+
+    with pytest.raises(RegistryImportError, match="SystemExit: 3"):
+        ToolRegistry.load("shop_tools:TOOLS")
+
+
 def test_a_module_that_fails_is_told_with_its_own_frames_only(app: Path) -> None:
     (app / "shop_tools.py").write_text("import shop_prices\n")
     (app / "shop_prices.py").write_text("def read():\n    raise OSError('no prices')\n\nread()\n")

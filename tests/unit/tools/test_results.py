@@ -107,6 +107,14 @@ class Holder(BaseModel):
     thing: Opaque
 
 
+class Moody(BaseModel):
+    n: int = 1
+
+    @field_serializer("n")
+    def never(self, n: int) -> str:
+        raise RuntimeError("not today")
+
+
 def cyclic() -> Line:
     line = Line("a")
     line.parts.append(line)
@@ -126,6 +134,7 @@ def cyclic() -> Line:
         ([float("nan")], "$[0]", "NaN and infinities have no JSON form"),
         ([Decimal("Infinity")], "$[0]", "NaN and infinities have no JSON form"),
         ({"a": "\ud800"}, "$.a", "has a lone surrogate, which UTF-8 cannot carry"),
+        ([Moody()], "$[0]", "Moody does not serialize: "),
         ([Holder(thing=Opaque())], "$[0]", "Holder does not serialize: "),
     ],
 )

@@ -37,6 +37,13 @@ class Reconciliation:
                 )
         self._intent_names = [each.name for each in others]
 
+    @classmethod
+    def of(
+        cls, function: Callable[..., object] | None, arguments: Collection[str]
+    ) -> Reconciliation | None:
+        """Bind a function to a tool's arguments, if there is one."""
+        return None if function is None else cls(function, arguments)
+
     def __call__(self, arguments: Mapping[str, object], intent: IntentInfo) -> object:
         """Ask.
 
@@ -67,6 +74,13 @@ class ApprovalRule:
                 f"requires_approval takes {strangers}, which are no arguments of the tool: "
                 f"it can take some of {list(arguments)}, or all in one mapping"
             )
+
+    @classmethod
+    def of(
+        cls, rule: bool | Callable[..., object], arguments: Collection[str]
+    ) -> bool | ApprovalRule:
+        """Bind a function to a tool's arguments; a bool stays what it is."""
+        return cls(rule, arguments) if callable(rule) else rule
 
     def __call__(self, arguments: Mapping[str, object]) -> bool:
         """Judge validated arguments; only an explicit `False` lets them through."""

@@ -7,10 +7,9 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
-from typing_extensions import ParamSpec, Unpack
-from typing_extensions import TypeVar as TypeVarWithDefault
+from typing_extensions import ParamSpec, TypeVar, Unpack
 
 from beam_agents.tools.arguments import Arguments
 from beam_agents.tools.callbacks import ApprovalRule, Reconciliation
@@ -22,8 +21,7 @@ from beam_agents.tools.options import OnCrash, ToolOptions, checked
 from beam_agents.tools.signature import Signature, underlying
 
 P = ParamSpec("P", default=...)
-R_co = TypeVarWithDefault("R_co", covariant=True, default=Any)
-_T = TypeVar("_T")
+R_co = TypeVar("R_co", covariant=True, default=Any)
 
 
 class Tool(Generic[P, R_co]):
@@ -66,35 +64,26 @@ class Tool(Generic[P, R_co]):
     def _define(self, function: Callable[P, R_co], side_effect: bool, given: ToolOptions) -> None:
         options = checked(given, side_effect=side_effect)
         _require_function(function)
+        signature = Signature.of(function)
+        _require_no_intent(signature, side_effect)
+        documented = Description.of(_docstring(function))
         self._function = function
         self._given = given
-        self.side_effect = side_effect
-        signature = Signature.of(function)
         self._intent_parameter = signature.intent_parameter
-        if self._intent_parameter is not None and not side_effect:
-            raise ToolDefinitionError(
-                f"parameter {self._intent_parameter!r} takes the IntentInfo, but a tool without "
-                "side effect runs inside the pipeline, where there is no intent: "
-                "remove it, or say side_effect=True"
-            )
-        documented = Description.of(_docstring(function))
-        self.description = options.description or documented.text
-        self.strict = options.strict
         self._arguments = Arguments(
             signature.arguments, documented.parameters, strict=options.strict
         )
+        self.side_effect = side_effect
+        self.description = options.description or documented.text
+        self.strict = options.strict
         self.schema = self._arguments.schema
         self.schema_digest = sha256(canonical_json(self.schema)).digest()
         self.timeout_ms = options.timeout_ms
         self.max_concurrency = options.max_concurrency
         self.on_crash: OnCrash = options.on_crash
         names = self._arguments.names
-        self.reconcile = _bound(Reconciliation, options.reconcile, names)
-        self.requires_approval: bool | ApprovalRule
-        if callable(options.requires_approval):
-            self.requires_approval = ApprovalRule(options.requires_approval, names)
-        else:
-            self.requires_approval = options.requires_approval
+        self.reconcile = Reconciliation.of(options.reconcile, names)
+        self.requires_approval = ApprovalRule.of(options.requires_approval, names)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the function, if it has no side effect.
@@ -176,12 +165,13 @@ def _rebuilt(
     return Tool(function, side_effect=side_effect, **options)
 
 
-def _bound(
-    kind: Callable[[Callable[..., object], tuple[str, ...]], _T],
-    function: Callable[..., object] | None,
-    names: tuple[str, ...],
-) -> _T | None:
-    return None if function is None else kind(function, names)
+def _require_no_intent(signature: Signature, side_effect: bool) -> None:
+    if signature.intent_parameter is not None and not side_effect:
+        raise ToolDefinitionError(
+            f"parameter {signature.intent_parameter!r} takes the IntentInfo, but a tool without "
+            "side effect runs inside the pipeline, where there is no intent: "
+            "remove it, or say side_effect=True"
+        )
 
 
 def _require_function(function: object) -> None:
@@ -189,9 +179,8 @@ def _require_function(function: object) -> None:
         raise ToolDefinitionError("is a tool already")
     if inspect.isclass(function) or not callable(function):
         raise ToolDefinitionError(f"{function!r} is no function, method or callable object")
-    if inspect.isgeneratorfunction(underlying(function)) or inspect.isasyncgenfunction(
-        underlying(function)
-    ):
+    plain = underlying(function)
+    if inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain):
         raise ToolDefinitionError("is a generator: a tool returns one value, so return a list")
 
 

@@ -61,6 +61,7 @@ def checked(given: ToolOptions, *, side_effect: bool) -> CheckedOptions:
     Raises:
         ToolDefinitionError: Naming the option.
     """
+    _require_known(given)
     if given.get("reconcile") is not None:
         given = {"on_crash": "reconcile", **given}
     options = CheckedOptions(**given)
@@ -76,8 +77,17 @@ def checked(given: ToolOptions, *, side_effect: bool) -> CheckedOptions:
             'on_crash="reconcile" and the function reconcile= belong together: '
             "give both, or the function alone"
         )
+    _require_callable("reconcile", options.reconcile or None)
+    _require_callable("requires_approval", options.requires_approval or None)
     _require_side_effect(given, side_effect)
     return options
+
+
+def _require_known(given: ToolOptions) -> None:
+    for option in given:
+        if option not in ToolOptions.__annotations__:
+            known = ", ".join(["side_effect", *ToolOptions.__annotations__])
+            raise ToolDefinitionError(f"there is no option {option!r}; there are {known}")
 
 
 def _require_name(name: str | None) -> None:
@@ -89,6 +99,11 @@ def _require_name(name: str | None) -> None:
 def _require_positive(option: str, value: object) -> None:
     if value is not None and (type(value) is not int or value <= 0):
         raise ToolDefinitionError(f"{option}={value!r} must be a positive integer")
+
+
+def _require_callable(option: str, value: object) -> None:
+    if value is not None and value is not True and not callable(value):
+        raise ToolDefinitionError(f"{option}={value!r} must be a function")
 
 
 def _require_side_effect(given: ToolOptions, side_effect: bool) -> None:

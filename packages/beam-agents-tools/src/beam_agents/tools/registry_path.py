@@ -27,7 +27,7 @@ def load(path: str, kind: type[T]) -> T:
         )
     try:
         found: object = importlib.import_module(module_name)
-    except Exception as error:  # the author's module may raise anything
+    except (Exception, SystemExit) as error:  # the author's module may raise anything
         raise RegistryImportError(
             f"{path!r}: module {module_name!r} cannot be imported\n{_told_by(error)}"
         ) from error

@@ -14,8 +14,8 @@ from pydantic_core import to_jsonable_python
 from beam_agents.tools.canonical_json import canonical_json
 from beam_agents.tools.errors import CanonicalJsonError, ToolResultError
 
-# Written as pydantic writes them: times in ISO 8601, decimals and UUIDs as strings.
-_AS_TEXT = (datetime, date, time, timedelta, Decimal, UUID)
+# The last ones as pydantic writes them: times in ISO 8601, decimals and UUIDs as strings.
+_KNOWN = (Enum, BaseModel, datetime, date, time, timedelta, Decimal, UUID)
 
 
 def encode_result(value: object) -> bytes:
@@ -39,21 +39,21 @@ def _jsonable(value: object) -> object:
     Raises:
         TypeError: It has no JSON form; the message says why.
     """
+    if isinstance(value, type) or not (isinstance(value, _KNOWN) or is_dataclass(value)):
+        raise TypeError(f"{type(value).__qualname__} has no JSON form")
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise TypeError("NaN and infinities have no JSON form")
+    try:
+        return _opened(value)
+    except Exception as error:  # a model's serializers are the author's, and may raise anything
+        raise TypeError(f"{type(value).__qualname__} does not serialize: {error}") from error
+
+
+def _opened(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, BaseModel):
-        return _dumped(value)
-    if is_dataclass(value) and not isinstance(value, type):
+        return value.model_dump(mode="json", by_alias=True)
+    if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    if isinstance(value, Decimal) and not value.is_finite():
-        raise TypeError("NaN and infinities have no JSON form")
-    if isinstance(value, _AS_TEXT):
-        return to_jsonable_python(value)
-    raise TypeError(f"{type(value).__qualname__} has no JSON form")
-
-
-def _dumped(model: BaseModel) -> object:
-    try:
-        return model.model_dump(mode="json", by_alias=True)
-    except ValueError as error:  # PydanticSerializationError, or a cycle
-        raise TypeError(f"{type(model).__qualname__} does not serialize: {error}") from error
+    return to_jsonable_python(value)

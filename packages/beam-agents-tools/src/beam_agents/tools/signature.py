@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -146,20 +147,35 @@ def _refuse_field_default(parameter: inspect.Parameter) -> None:
 
 def _resolved(parameter: inspect.Parameter, source: Callable[..., object]) -> Any:
     """Evaluate an annotation in the module of the author, strings inside it included."""
-    # get_type_hints reads classes and functions; a class has no implicit Optional on 3.10.
-    holder = type("_", (), {"__annotations__": {parameter.name: parameter.annotation}})
-    type_parameters = {each.__name__: each for each in getattr(source, "__type_params__", ())}
     try:
-        hints = typing.get_type_hints(
-            holder, getattr(source, "__globals__", {}), type_parameters, include_extras=True
-        )
+        hint = _evaluated(parameter.annotation, source)
+        return _evaluated(_with_references(hint), source) if sys.version_info < (3, 11) else hint
     except Exception as error:  # whatever evaluating the author's expression raises
         raise ToolDefinitionError(
             f"parameter {parameter.name!r}: its annotation {parameter.annotation!r} "
             f"cannot be resolved ({type(error).__name__}: {error}): define or import the type "
             "at module level, outside `if TYPE_CHECKING`"
         ) from error
-    return hints[parameter.name]
+
+
+def _evaluated(annotation: Any, source: Callable[..., object]) -> Any:
+    # get_type_hints reads classes and functions; a class has no implicit Optional on 3.10.
+    holder = type("_", (), {"__annotations__": {"it": annotation}})
+    type_parameters = {each.__name__: each for each in getattr(source, "__type_params__", ())}
+    names = getattr(source, "__globals__", {})
+    return typing.get_type_hints(holder, names, type_parameters, include_extras=True)["it"]
+
+
+def _with_references(annotation: Any) -> Any:
+    """Make `list["Node"]` refer to a type, as typing does by itself from 3.11 on."""
+    if not isinstance(annotation, types.GenericAlias):
+        return annotation
+    inner = [
+        typing.ForwardRef(each) if isinstance(each, str) else _with_references(each)
+        for each in annotation.__args__
+    ]
+    origin: Any = annotation.__origin__
+    return types.GenericAlias(origin, tuple(inner))
 
 
 def _without_wrapping(annotation: Any) -> Any:
