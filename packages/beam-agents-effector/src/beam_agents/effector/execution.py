@@ -114,6 +114,8 @@ class Execution:
                 break
             await self._alarms.resting(wait_ms)
             left_ms = ends_ms - self._clock.monotonic_ms()
+            if left_ms <= 0:  # woken too late
+                break
             try:
                 ended = await self._call_once(attempt, tool, arguments, left_ms)
             except (DeadlinePassed, Withdrawn):  # between two runs: the last one's word stands
