@@ -6,6 +6,7 @@ the two differ, they do on purpose, and a test below says so:
 - a whole number of 1e21 and more that is written with an exponent is no int;
 - an integer beyond the range of a double is no float;
 - a date in the right spelling must be in the calendar as well;
+- a URL, an address, or another string with a `format` must read as one;
 - a bound on a Decimal also holds for decimals in strings.
 
 What a pattern of the author's means, and what their own validators do, is theirs.
@@ -20,6 +21,7 @@ import json
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from ipaddress import IPv4Address
 from typing import Annotated, Any, Literal, Optional, TypeAlias, Union
 from uuid import UUID
 
@@ -264,6 +266,7 @@ def test_schema_and_validator_accept_the_same_documents(data: st.DataObject) -> 
         (int, "1e21"),
         (float, "1" + "0" * 400),
         (date, '"2024-02-30"'),
+        (IPv4Address, '"example"'),
         (Annotated[Decimal, Field(gt=0)], '"-1"'),
     ],
 )
