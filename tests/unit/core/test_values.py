@@ -8,8 +8,8 @@ from beam_agents._protos import ToolResult
 from beam_agents.core.agent import Complete, Suspend
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
-from beam_agents.core.errors import EffectError
 from beam_agents.core.testing import AgentHarness
+from beam_agents.intents.outcome import EffectError
 from tests.unit.core.agents import KEY
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from beam_agents.core.context import ActivationContext as ActivationContext
     from beam_agents.core.errors import ApprovalDenied as ApprovalDenied
     from beam_agents.core.errors import ApprovalNotGiven as ApprovalNotGiven
-    from beam_agents.core.errors import EffectError as EffectError
     from beam_agents.core.transform import RunAgent as RunAgent
+    from beam_agents.intents.outcome import EffectError as EffectError
 else:
     _EXPORTS = {
         "ActivationContext": "beam_agents.core.context",
@@ -24,7 +24,7 @@ else:
         "ApprovalDenied": "beam_agents.core.errors",
         "ApprovalNotGiven": "beam_agents.core.errors",
         "Complete": "beam_agents.core.agent",
-        "EffectError": "beam_agents.core.errors",
+        "EffectError": "beam_agents.intents.outcome",
         "RunAgent": "beam_agents.core.transform",
         "Suspend": "beam_agents.core.agent",
     }

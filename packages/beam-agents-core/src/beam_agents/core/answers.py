@@ -5,8 +5,9 @@ from __future__ import annotations
 from beam_agents._protos import AgentEnvelope, ToolIntent, ToolResult
 from beam_agents._protos.state_pb2 import OpenIntent
 from beam_agents.core.continuation import Answer, answer_to, has_answer
-from beam_agents.core.errors import ApprovalDenied, ApprovalNotGiven, ContextError, EffectError
+from beam_agents.core.errors import ApprovalDenied, ApprovalNotGiven, ContextError
 from beam_agents.core.run import Run
+from beam_agents.intents.outcome import EffectError
 from beam_agents.tools.canonical_json import JsonValue, parse_json
 
 Approval = AgentEnvelope.Approval

@@ -21,29 +21,6 @@ class ContextError(AgentError):
     """The agent asked its context for what this activation does not have."""
 
 
-class EffectError(AgentError):
-    """The effect has no value: its answer is not OK.
-
-    Attributes:
-        status: A `ToolResult.Status`.
-        outcome: A `ToolResult.Outcome`: whether the effect happened.
-        message: The effector's words.
-    """
-
-    def __init__(
-        self, status: ToolResult.Status, outcome: ToolResult.Outcome, message: str
-    ) -> None:
-        super().__init__(status, outcome, message)
-        self.status = status
-        self.outcome = outcome
-        self.message = message
-
-    def __str__(self) -> str:
-        status = ToolResult.Status.Name(self.status)
-        outcome = ToolResult.Outcome.Name(self.outcome)
-        return f"{status}, outcome {outcome}: {self.message}"
-
-
 class ApprovalDenied(AgentError):
     """A person said no.
 

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from beam_agents.intents.identity import intent_id_for as intent_id_for
     from beam_agents.intents.keyring import Keyring as Keyring
     from beam_agents.intents.keyring import KeyringError as KeyringError
+    from beam_agents.intents.outcome import EffectError as EffectError
     from beam_agents.intents.outcome import Outcome as Outcome
     from beam_agents.intents.outcome import Status as Status
     from beam_agents.intents.signing import Signer as Signer
     from beam_agents.intents.signing import verify as verify
 else:
     _EXPORTS = {
+        "EffectError": "beam_agents.intents.outcome",
         "Keyring": "beam_agents.intents.keyring",
         "KeyringError": "beam_agents.intents.keyring",
         "Outcome": "beam_agents.intents.outcome",
@@ -38,6 +40,7 @@ else:
 
 
 __all__ = [
+    "EffectError",
     "Keyring",
     "KeyringError",
     "Outcome",
