@@ -19,8 +19,8 @@ $(UV):
 sync: .venv/.synced ## Install the workspace into .venv
 .PHONY: sync
 
-demo: .venv/.synced ## Run the whole loop on chargebacks and survive a SIGKILL; EVENTS=my.jsonl for yours
-	$(RUN) python docs/examples/chargebacks/demo.py $(if $(EVENTS),--events $(EVENTS))
+demo: $(UV) ## Run the whole loop on chargebacks and survive a SIGKILL; EVENTS=my.jsonl for yours
+	$(RUN) --no-dev python docs/examples/chargebacks/demo.py $(if $(EVENTS),--events $(EVENTS))
 .PHONY: demo
 
 # --- without servers. REPORTS=DIR also writes each tier's JUnit report there -----------------
@@ -28,7 +28,7 @@ tier = $(RUN) pytest $(if $(REPORTS),--junitxml=$(REPORTS)/$(strip $1).xml)
 
 test: test-unit test-contract test-semantics-offline test-docs test-packaging ## All that needs no server
 test-unit: .venv/.synced ## One module at a time; no network
-	$(call tier,unit) tests/unit
+	$(call tier,unit) tests/unit tests/typing
 test-contract: .venv/.synced ## Every backend under its port's contract, save those that need a server
 	$(call tier,contract) tests/contract -rfE
 test-semantics-offline: .venv/.synced ## Kills at every phase boundary, on the in-memory log and store
@@ -81,6 +81,15 @@ py310: $(UV) ## The unit tests on Python 3.10, where it is installed
 py313: $(UV) ## The unit tests on Python 3.13, where it is installed
 	$(call on_other,3.13)
 .PHONY: py310 py313
+
+fuzz: .venv/.synced ## Feed tools and wire what nobody would write, a minute each
+	$(RUN) python scripts/fuzz_tools.py --seconds 60
+bench-tools: .venv/.synced ## Canonical JSON and a tool's invocation, against their floors; JSON=PREFIX writes figures
+	$(RUN) python benchmarks/tools_canonical_json.py $(if $(JSON),--json $(JSON)-canonical-json.json)
+	$(RUN) python benchmarks/tools_invocation.py $(if $(JSON),--json $(JSON)-invocation.json)
+bench-footprint: .venv/.synced ## Size and start of an effector host, beside a pipeline's
+	$(RUN) python benchmarks/effector_footprint.py $(if $(JSON),--json $(JSON)-footprint.json)
+.PHONY: fuzz bench-tools bench-footprint
 
 protos: $(UV) ## Regenerate the wire's Python modules
 	$(GENCODE)
