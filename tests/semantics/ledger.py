@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable
 
 from beam_agents._protos import ToolIntent, ToolResult
 from beam_agents.effector.testing.harness import EffectorHarness
@@ -15,21 +16,38 @@ KEYS = [b"acct-1", b"acct-2", b"acct-3"]
 PER_KEY = 2
 
 
+async def _at_once() -> None:
+    """Take no time."""
+
+
 class Ledger:
     """Refuses a repeated idempotency key, and notes whoever asked.
+
+    Args:
+        pause: How long it takes to move money.
 
     Attributes:
         effects: How often money moved, by intent id.
         asked: The seqs that each key's tools were called with, in order.
+        overlapped: The intents of which two attempts ran at the same time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pause: Callable[[], Awaitable[None]] = _at_once) -> None:
         self.effects: Counter[str] = Counter()
         self.asked: defaultdict[bytes, list[int]] = defaultdict(list)
+        self.overlapped: set[str] = set()
+        running: set[str] = set()
 
         @tool(side_effect=True)
         async def refund(amount: int, *, intent: IntentInfo) -> int:
             self.asked[intent.entity_key].append(intent.seq)
+            if intent.intent_id in running:
+                self.overlapped.add(intent.intent_id)
+            running.add(intent.intent_id)
+            try:
+                await pause()
+            finally:
+                running.discard(intent.intent_id)
             if intent.intent_id not in self.effects:
                 self.effects[intent.intent_id] += 1
             return amount

@@ -165,6 +165,10 @@ class EffectorHarness:
         """Return the next offset that a restart of this worker would read."""
         return self._intents.committed(partition)
 
+    def delivered(self, partition: int = 0) -> int:
+        """Count the records in a partition of this worker's intents log."""
+        return len(self._intents.partitions[partition])
+
     def handed_out(self, partition: int = 0) -> int:
         """Count the records that this worker's source has handed out."""
         return 0 if self._worker is None else self._worker.handed_out(partition)
