@@ -78,7 +78,9 @@ class Effectors:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             answer = met()
-            if await answer if isawaitable(answer) else answer:
+            if isawaitable(answer):
+                answer = await answer
+            if answer:
                 return
             for each in self.started:
                 code = each.popen.poll()

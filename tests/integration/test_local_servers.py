@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +29,16 @@ class Workshop:
     folder: Path
     redis_port: int
 
-    def do(self, action: str, *names: str) -> subprocess.CompletedProcess[str]:
+    def do(
+        self, action: str, *names: str, path: str = os.environ["PATH"]
+    ) -> subprocess.CompletedProcess[str]:
         environment = {
             **os.environ,
+            "PATH": path,
+            "PYTHON": sys.executable,
             "BEAM_AGENTS_SERVICES": str(self.folder),
             "BEAM_AGENTS_REDIS_PORT": str(self.redis_port),
+            "BEAM_AGENTS_KAFKA_PORT": str(self.redis_port + 1),
         }
         return subprocess.run(
             [str(LOCAL / action), *names],
@@ -48,7 +55,7 @@ class Workshop:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Iterator[Workshop]:
-    workshop = Workshop(tmp_path / "services", next(filter(unused, range(17000, 17100))))
+    workshop = Workshop(tmp_path / "services", next(filter(unused, range(17000, 17100, 10))))
     yield workshop
     workshop.do("down")
 
@@ -101,6 +108,25 @@ def test_a_server_that_ends_at_once_shows_its_log(workshop: Workshop) -> None:
     assert up.returncode == 1
     assert "redis ended before it answered; the end of" in up.stderr
     assert "Invalid AOF manifest" in up.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("redis", "no redis-server on PATH; install Redis (package redis-server)"),
+        ("kafka", "no java on PATH; install a Java runtime, 17 or later"),
+    ],
+)
+def test_a_missing_program_is_named_with_what_to_install(
+    workshop: Workshop, tmp_path: Path, name: str, says: str
+) -> None:
+    for program in ("sh", "dirname"):
+        (tmp_path / program).symlink_to(shutil.which(program) or program)
+
+    up = workshop.do("up", name, path=str(tmp_path))
+
+    assert up.returncode == 1
+    assert up.stderr.strip() == says
 
 
 def test_an_unknown_server_is_named_together_with_those_there_are(workshop: Workshop) -> None:
