@@ -21,11 +21,13 @@ def test_the_defaults_are_those_documented() -> None:
     assert (config.max_queued_events, config.remembered_event_ids) == (1_000, 32)
     assert (config.max_parked_answers, config.parked_ms) == (64, 3_600_000)
     assert config.max_concurrent_activations == 100
+    assert (config.traces, config.trace_payloads) == (False, False)
 
 
 @pytest.mark.parametrize(
     "setting",
     [
+        {"trace_payloads": True},
         {"ttl_ms": 0},
         {"ttl_ms": 10**18},
         {"intent_ttl_ms": 30 * 86_400_000 + 1},

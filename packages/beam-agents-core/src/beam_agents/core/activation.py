@@ -26,6 +26,7 @@ from beam_agents.core.run import Run
 from beam_agents.core.staging import Staging
 from beam_agents.core.state import REMEMBERED_TIMEOUTS, forget, short_digest
 from beam_agents.core.time_limit import TimeLimit
+from beam_agents.core.trace import Runner, Traced
 from beam_agents.core.turn import Turn
 from beam_agents.model.client import ModelClient
 
@@ -44,6 +45,9 @@ class ActivationEngine:
         self._limit = TimeLimit(config.activation_timeout_ms)
         factory = config.provider_factory
         self._model = ModelClient(factory, token) if factory is not None else None
+        self._run: Runner = self._run_once
+        if config.traces:
+            self._run = Traced(self._run_once, with_payloads=config.trace_payloads)
 
     async def on_envelope(
         self, key: bytes, state: KeyState, envelope: AgentEnvelope
@@ -179,7 +183,7 @@ class ActivationEngine:
 
     # --- any run -----------------------------------------------------------------------------
 
-    async def _run(self, turn: Turn, run: Run) -> Failed | None:
+    async def _run_once(self, turn: Turn, run: Run) -> Failed | None:
         """Call the agent and commit what it returned, or say why nothing changes."""
         staging = Staging(run, self._config)
         context = ActivationContext(run, staging, self._model, self._config.tools)

@@ -49,6 +49,8 @@ class AgentConfig:
         max_concurrent_activations: Of different keys, in one bundle.
         result_keys: Keyring that verifies `ToolResult`s: "env:VAR", "file:/path" or a callable.
         approval_keys: Keyring that verifies `Approval`s.
+        traces: Emit an `ActivationTrace` for each run of the agent function.
+        trace_payloads: Put what the run was given and gave into its trace.
     """
 
     provider_factory: Callable[[], ModelProvider] | None = None
@@ -71,6 +73,8 @@ class AgentConfig:
     max_concurrent_activations: int = 100
     result_keys: KeyringReference | None = None
     approval_keys: KeyringReference | None = None
+    traces: bool = False
+    trace_payloads: bool = False
 
     def __post_init__(self) -> None:
         for name in ("ttl_ms", "activation_timeout_ms", "hold_ms", "parked_ms"):
@@ -88,6 +92,8 @@ class AgentConfig:
         self._require_callable("provider_factory", "pass a function that makes the client")
         self._require_keyring("result_keys")
         self._require_keyring("approval_keys")
+        if self.trace_payloads and not self.traces:
+            raise AgentConfigError("trace_payloads=True needs traces=True")
         if not isinstance(self.namespace, str):
             raise AgentConfigError(f"namespace must be a str, not {self.namespace!r}")
 

@@ -29,7 +29,13 @@ from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.timestamp import Timestamp
 from apache_beam.utils.windowed_value import WindowedValue
 
-from beam_agents._protos import ActivationErrorRecord, AgentEnvelope, Completion, ToolIntent
+from beam_agents._protos import (
+    ActivationErrorRecord,
+    ActivationTrace,
+    AgentEnvelope,
+    Completion,
+    ToolIntent,
+)
 from beam_agents.core import key_states, loop
 from beam_agents.core.activation import ActivationEngine
 from beam_agents.core.agent import Agent
@@ -40,8 +46,14 @@ from beam_agents.core.emissions import Output
 from beam_agents.core.metrics import NAMESPACE, Metric
 from beam_agents.core.state import Unreadable
 
-OUTPUT, INTENTS, ERRORS, COMPLETIONS = "output", "intents", "errors", "completions"
-_TAG_OF = {ToolIntent: INTENTS, ActivationErrorRecord: ERRORS, Completion: COMPLETIONS}
+OUTPUT, INTENTS, ERRORS = "output", "intents", "errors"
+COMPLETIONS, TRACES = "completions", "traces"
+_TAG_OF = {
+    ToolIntent: INTENTS,
+    ActivationErrorRecord: ERRORS,
+    Completion: COMPLETIONS,
+    ActivationTrace: TRACES,
+}
 _WINDOWS = (GlobalWindow(),)
 # Run what was collected at this many, so that a large bundle does not fill the memory.
 _RUN_AT = 1_000

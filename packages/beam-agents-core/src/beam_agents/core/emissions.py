@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from beam_agents._protos import ActivationErrorRecord, Completion, ToolIntent
+from beam_agents._protos import ActivationErrorRecord, ActivationTrace, Completion, ToolIntent
 from beam_agents.core.metrics import Metric
 
 
@@ -16,4 +16,6 @@ class Output:
     value: bytes
 
 
-Emission: TypeAlias = Output | Completion | ToolIntent | ActivationErrorRecord | Metric
+Emission: TypeAlias = (
+    Output | Completion | ToolIntent | ActivationErrorRecord | ActivationTrace | Metric
+)

@@ -7,6 +7,7 @@ from collections import Counter
 
 from beam_agents._protos import (
     ActivationErrorRecord,
+    ActivationTrace,
     AgentEnvelope,
     Completion,
     ToolIntent,
@@ -39,6 +40,7 @@ class AgentHarness:
         intents: Every intent that left.
         errors: The error records.
         completions: One for each activation that ended by `Complete`.
+        traces: One for each run, with `AgentConfig(traces=True)`.
         metrics: How often each `Metric` was counted.
     """
 
@@ -51,6 +53,7 @@ class AgentHarness:
         self.intents: list[ToolIntent] = []
         self.errors: list[ActivationErrorRecord] = []
         self.completions: list[Completion] = []
+        self.traces: list[ActivationTrace] = []
         self.metrics: Counter[Metric] = Counter()
 
     def event(self, key: bytes, payload: bytes, *, at_ms: int = 0, event_id: str = "") -> None:
@@ -193,5 +196,7 @@ class AgentHarness:
                 self.errors.append(emission)
             case Completion():
                 self.completions.append(emission)
+            case ActivationTrace():
+                self.traces.append(emission)
             case Metric():
                 self.metrics[emission] += 1

@@ -12,10 +12,16 @@ from apache_beam.internal import pickler
 from apache_beam.pvalue import PCollection, TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 
-from beam_agents._protos import ActivationErrorRecord, AgentEnvelope, Completion, ToolIntent
+from beam_agents._protos import (
+    ActivationErrorRecord,
+    ActivationTrace,
+    AgentEnvelope,
+    Completion,
+    ToolIntent,
+)
 from beam_agents.core.agent import Agent
 from beam_agents.core.config import AgentConfig
-from beam_agents.core.dofn import COMPLETIONS, ERRORS, INTENTS, OUTPUT, RunAgentDoFn
+from beam_agents.core.dofn import COMPLETIONS, ERRORS, INTENTS, OUTPUT, TRACES, RunAgentDoFn
 from beam_agents.core.errors import PipelineError
 
 Keyed = tuple[bytes, AgentEnvelope]
@@ -32,12 +38,14 @@ class AgentOutputs(NamedTuple):
         intents: Every `ToolIntent`: write them to the intents topic, or nothing happens.
         errors: What went wrong, as `ActivationErrorRecord`s.
         completions: A `Completion` for each activation that ended by `Complete`.
+        traces: An `ActivationTrace` for each run, with `AgentConfig(traces=True)`.
     """
 
     output: PCollection[bytes]
     intents: PCollection[ToolIntent]
     errors: PCollection[ActivationErrorRecord]
     completions: PCollection[Completion]
+    traces: PCollection[ActivationTrace]
 
 
 class RunAgent(beam.PTransform[PCollection[Keyed], AgentOutputs]):
@@ -74,9 +82,10 @@ class RunAgent(beam.PTransform[PCollection[Keyed], AgentOutputs]):
             intents=ToolIntent,
             errors=ActivationErrorRecord,
             completions=Completion,
-        ).with_outputs(INTENTS, ERRORS, COMPLETIONS, main=OUTPUT)
+            traces=ActivationTrace,
+        ).with_outputs(INTENTS, ERRORS, COMPLETIONS, TRACES, main=OUTPUT)
         errors = (malformed, ran.errors) | "Errors" >> beam.Flatten()
-        return AgentOutputs(ran.output, ran.intents, errors, ran.completions)
+        return AgentOutputs(ran.output, ran.intents, errors, ran.completions, ran.traces)
 
     def _take_namespace(self, pipeline: beam.Pipeline) -> None:
         taken = _namespaces.setdefault(pipeline, {})

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import apache_beam as beam
 from apache_beam.pvalue import PCollection
 
-from beam_agents._protos import ActivationErrorRecord, AgentEnvelope, Completion, ToolIntent
+from beam_agents._protos import (
+    ActivationErrorRecord,
+    ActivationTrace,
+    AgentEnvelope,
+    Completion,
+    ToolIntent,
+)
 from beam_agents.core.agent import Agent
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.transform import RunAgent
@@ -27,12 +33,14 @@ class LoopOutputs(NamedTuple):
         completions: The same with key, seq and time.
         intents: What was written to the intents topic.
         errors: Of the agent, and of the topics that the loop reads.
+        traces: Of the agent, with `AgentConfig(traces=True)`.
     """
 
     output: PCollection[bytes]
     completions: PCollection[Completion]
     intents: PCollection[ToolIntent]
     errors: PCollection[ActivationErrorRecord]
+    traces: PCollection[ActivationTrace]
 
 
 class AgentLoop(beam.PTransform[Any, LoopOutputs]):
@@ -77,7 +85,7 @@ class AgentLoop(beam.PTransform[Any, LoopOutputs]):
         _ = agent.intents | "WriteIntents" >> self._write_intents
         if self._write_errors is not None:
             _ = errors | "WriteErrors" >> self._write_errors
-        return LoopOutputs(agent.output, agent.completions, agent.intents, errors)
+        return LoopOutputs(agent.output, agent.completions, agent.intents, errors, agent.traces)
 
     def _answers(self, pipeline: beam.Pipeline) -> list[Envelopes]:
         answers = [pipeline | "Results" >> self._read_results]

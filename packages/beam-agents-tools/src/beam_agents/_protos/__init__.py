@@ -10,12 +10,14 @@ from beam_agents._protos.signatures_pb2 import (
     SIGNATURE_SCHEME_UNSPECIFIED,
     SignatureScheme,
 )
+from beam_agents._protos.traces_pb2 import ActivationTrace
 
 __all__ = [
     "ED25519",
     "HMAC_SHA256",
     "SIGNATURE_SCHEME_UNSPECIFIED",
     "ActivationErrorRecord",
+    "ActivationTrace",
     "AgentEnvelope",
     "Completion",
     "SignatureScheme",
