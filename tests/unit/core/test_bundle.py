@@ -10,7 +10,7 @@ from beam_agents._protos import AgentEnvelope
 from beam_agents._protos.state_pb2 import KeyState
 from beam_agents.core import loop
 from beam_agents.core.activation import ActivationEngine
-from beam_agents.core.agent import Complete
+from beam_agents.core.agent import Agent, Complete
 from beam_agents.core.bundle import KeySession, run_together
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
@@ -46,7 +46,7 @@ def session(key: bytes, *events: bytes) -> KeySession[int]:
     return opened
 
 
-def run(agent: Overlap, sessions: list[KeySession[int]], limit: int = 100) -> None:
+def run(agent: Agent, sessions: list[KeySession[int]], limit: int = 100) -> None:
     loop.run(run_together(ActivationEngine(agent, AgentConfig()), sessions, limit))
 
 

@@ -9,6 +9,7 @@ from traceback import TracebackException, format_list
 
 from beam_agents.core.agent import Agent, Complete, Suspend
 from beam_agents.core.context import ActivationContext
+from beam_agents.core.own_context import in_own_context
 from beam_agents.core.time_limit import TimeIsUp, TimeLimit
 
 # The message of a cancellation from outside: an agent may raise the exception by itself.
@@ -41,7 +42,7 @@ async def invoke(
         call = agent(context)
         if not inspect.isawaitable(call):
             return _invalid(f"the agent returned {call!r:.200} at once: define it by `async def`")
-        returned = await limit.bound(call)
+        returned = await limit.bound(in_own_context(call))
     except TimeIsUp:
         return Failed(
             "activation_timeout",
