@@ -9,6 +9,7 @@ once a bundle.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -44,6 +45,7 @@ from beam_agents.core.clock import next_due_ms
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.emissions import Output
 from beam_agents.core.metrics import NAMESPACE, Metric
+from beam_agents.core.stalls import Stall
 from beam_agents.core.state import Unreadable
 
 OUTPUT, INTENTS, ERRORS = "output", "intents", "errors"
@@ -55,6 +57,11 @@ _TAG_OF = {
     ActivationTrace: TRACES,
 }
 _WINDOWS = (GlobalWindow(),)
+_log = logging.getLogger(__name__)
+_STALLED = (
+    "agent %r waits for an event loop that has stood still for %.1f s: something blocks it, and "
+    "with it every activation of this worker; await it, or call asyncio.to_thread. It is at\n%s"
+)
 # Run what was collected at this many, so that a large bundle does not fill the memory.
 _RUN_AT = 1_000
 
@@ -114,6 +121,7 @@ class RunAgentDoFn(beam.DoFn):
     def __init__(self, agent: Agent, config: AgentConfig, token: str) -> None:
         self.namespace = config.namespace  # by it the live loop finds the keys that it restored
         self._agent = agent
+        self._agent_name = getattr(agent, "__qualname__", type(agent).__name__)
         self._config = config
         self._token = token
 
@@ -176,7 +184,8 @@ class RunAgentDoFn(beam.DoFn):
     def _run(self) -> Iterator[Any]:
         """Run the agent for what was collected, and emit what comes of it."""
         sessions, self._waiting, self._collected = self._waiting, [], 0
-        loop.run(run_together(self._engine, sessions, self._config.max_concurrent_activations))
+        limit = self._config.max_concurrent_activations
+        loop.run(run_together(self._engine, sessions, limit), on_stall=self._warn_of_stall)
         for session in sessions:
             for cause, emission in session.take():
                 match emission:
@@ -186,6 +195,10 @@ class RunAgentDoFn(beam.DoFn):
                         yield cause.with_value(value)
                     case _:
                         yield TaggedOutput(_TAG_OF[type(emission)], cause.with_value(emission))
+
+    def _warn_of_stall(self, stall: Stall) -> None:
+        self._metrics[Metric.LOOP_STALLS] += 1
+        _log.warning(_STALLED, self._agent_name, stall.seconds, stall.stack)
 
     def _write(self) -> None:
         written: dict[bytes, bytes] = {}

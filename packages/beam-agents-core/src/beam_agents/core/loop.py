@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
+
+from beam_agents.core.stalls import Stall, stalls_until
 
 T = TypeVar("T")
 
@@ -20,17 +22,26 @@ _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on the process's loop, and block until it is done."""
-    future: Future[T] = asyncio.run_coroutine_threadsafe(coroutine, _running_loop())
+def run(coroutine: Coroutine[Any, Any, T], on_stall: Callable[[Stall], None] | None = None) -> T:
+    """Run a coroutine on the process's loop, and block until it is done.
+
+    Args:
+        coroutine: What to run.
+        on_stall: Called on this thread while the loop stands still.
+    """
+    loop, thread = _running_loop()
+    future: Future[T] = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
+        if on_stall is not None:
+            for stall in stalls_until(future, loop, thread):
+                on_stall(stall)
         return future.result()
     except BaseException:
         future.cancel()  # an interrupted bundle leaves nothing running behind
         raise
 
 
-def _running_loop() -> asyncio.AbstractEventLoop:
+def _running_loop() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
     global _loop, _thread
     with _lock:
         # A forked child inherits the variables, but not the thread.
@@ -40,4 +51,4 @@ def _running_loop() -> asyncio.AbstractEventLoop:
                 target=_loop.run_forever, name="beam-agents-activations", daemon=True
             )
             _thread.start()
-        return _loop
+        return _loop, _thread

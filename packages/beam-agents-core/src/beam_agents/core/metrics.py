@@ -25,6 +25,7 @@ class Metric(Enum):
     EXPIRED_AFTER_TIMEOUT = "expired_after_timeout"  # the timeout had said it
     OTHER_NAMESPACE = "other_namespace"  # dropped: another agent's answers
     IDLE_RETRIES = "idle_retries"  # retries of what is not held
+    LOOP_STALLS = "loop_stalls"  # warnings of a loop that stood still: an agent blocks it
     TOMBSTONES = "tombstones"  # idle keys reduced to their seq
 
     __hash__ = object.__hash__  # as members are singletons; Enum's own costs four times as much
