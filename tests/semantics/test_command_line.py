@@ -18,6 +18,7 @@ from beam_agents.intents.identity import intent_id_for
 
 _WAIT_MS = 30_000
 _TOOLS = """
+import asyncio
 import threading
 from beam_agents.embedded import EmbeddedBus
 from beam_agents.tools import ToolRegistry
@@ -32,6 +33,15 @@ def refund(amount: int) -> str:
 def hang() -> None:
     EmbeddedBus("bus.db").publish("running", key=None, value=b"")
     threading.Event().wait()
+
+@TOOLS.tool(side_effect=True)
+async def never_mind() -> None:
+    EmbeddedBus("bus.db").publish("running", key=None, value=b"")
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            pass
 """
 
 Start = Callable[[], "subprocess.Popen[str]"]
@@ -52,6 +62,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         "EFFECTOR_INTENTS_FROM": "sqlite:///bus.db?topic=intents",
         "EFFECTOR_RESULTS_TO": "sqlite:///bus.db?topic=results",
         "EFFECTOR_DEDUP": "sqlite:///dedup.db",
+        "EFFECTOR_SHUTDOWN_GRACE_MS": "0",
     }
 
     def started() -> subprocess.Popen[str]:
@@ -116,3 +127,17 @@ def test_a_second_signal_does_not_wait_for_a_tool_that_hangs(
     assert process.returncode == 128 + signal.SIGTERM
     assert bus.end_offset("results") == 0
     assert bus.committed("beam-agents-effector", "intents") == 0
+
+
+def test_an_async_tool_that_ignores_its_cancellation_does_not_keep_the_process(
+    bus: EmbeddedBus, start: Start
+) -> None:
+    publish(bus, "never_mind", "{}")
+    process = start()
+    assert bus.wait("running", 0, timeout_ms=_WAIT_MS)
+
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate(timeout=_WAIT_MS / 1000)
+
+    assert process.returncode == 0, log
+    assert bus.end_offset("results") == 0

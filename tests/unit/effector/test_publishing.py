@@ -141,6 +141,30 @@ async def test_a_result_that_the_topic_refuses_for_its_size_is_published_in_shor
     assert running.intents.committed(0) == 2
 
 
+async def test_a_result_that_is_too_large_even_in_short_is_put_aside_and_holds_nothing_up(
+    running: Running,
+) -> None:
+    running.results.largest = 10
+    value = request().SerializeToString()
+    await running.send(value)
+    assert not running.results.records
+    ((key, letter, headers),) = running.dead_letters.records
+    assert (key, letter) == (b"acct-1", value)
+    assert dict(headers)["beam-agents-dead-letter-reason"] == b"result_too_large"
+    assert running.intents.committed(0) == 1
+
+
+async def test_log_lines_about_an_intent_name_it_in_their_fields(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    running.results.largest = 1_000
+    intent = request(args={"size": 5_000})
+    await running.send(intent.SerializeToString())
+    (line,) = caplog.records
+    named = {name: getattr(line, name) for name in ("intent_id", "attempt", "phase")}
+    assert named == {"intent_id": intent.intent_id, "attempt": 1, "phase": "publish"}
+
+
 async def test_an_approval_request_that_is_too_large_is_rejected(running: Running) -> None:
     running.approvals.largest = 10
     await running.send(request(kind=2).SerializeToString())

@@ -31,6 +31,7 @@ class FakeService:
 
     def __init__(self, *, fails_with: Exception | None = None, signals: int = 0) -> None:
         self.stops = 0
+        self.running_tools = 0
         self._fails_with = fails_with
         self._signals = signals
         self._stopped = asyncio.Event()

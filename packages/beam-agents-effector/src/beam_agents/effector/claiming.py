@@ -7,6 +7,7 @@ from contextlib import suppress
 from secrets import token_hex
 
 from beam_agents.effector.claims import STORE_SILENT, Lease, Leases
+from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import (
     Busy,
     ClaimAnswer,
@@ -65,7 +66,9 @@ class Claiming:
                 expires_at_ms=intent.expires_at_ms,
             )
         except STORE_SILENT as error:
-            _log.warning("the claim of intent %s was not answered: %s", intent.intent_id, error)
+            _log.warning(
+                "the claim was not answered: %s", error, extra=work.log_fields(Phase.CLAIM)
+            )
             return SILENCE
         return await self._judge(work, answer)
 

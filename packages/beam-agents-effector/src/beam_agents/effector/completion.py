@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from beam_agents.effector.alarms import Alarms
 from beam_agents.effector.attempt import Attempt
 from beam_agents.effector.claims import STORE_SILENT
+from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import (
     ClaimLost,
     CompleteAnswer,
@@ -68,11 +70,7 @@ class Completion:
                     expires_at_ms=attempt.intent.expires_at_ms,
                 )
             except STORE_SILENT as error:
-                _log.warning(
-                    "the result of intent %s is not stored yet: %s",
-                    attempt.intent.intent_id,
-                    error,
-                )
+                _log.warning("the result is not stored yet: %s", error, extra=_fields(attempt))
             await self._alarms.resting(SILENCE.ms(waits))
             waits += 1
 
@@ -80,8 +78,12 @@ class Completion:
 def _lost_record(attempt: Attempt) -> bytes:
     """Answer for a tool that ran under a claim which the store has forgotten."""
     _log.error(
-        "intent %s ran, but its record belongs to another request now: "
+        "the tool ran, but the record of its intent belongs to another request now: "
         "the dedup store has lost acknowledged writes",
-        attempt.intent.intent_id,
+        extra=_fields(attempt),
     )
     return attempt.error(Outcome.UNKNOWN, "the dedup store lost the record of this intent")
+
+
+def _fields(attempt: Attempt) -> dict[str, Any]:
+    return attempt.work.log_fields(Phase.COMPLETE, attempt=attempt.number)

@@ -12,7 +12,7 @@ from beam_agents.effector.interruptions import Abandoned, DeadlinePassed, Withdr
 from beam_agents.effector.partitions import Partitions
 from beam_agents.effector.permits import Permits, ToolPermits
 from beam_agents.effector.phases import Phases
-from beam_agents.effector.ports import Clock, Delivery
+from beam_agents.effector.ports import Clock, Delivery, RecordTooLarge
 from beam_agents.effector.results import Results
 from beam_agents.effector.screening import Screening
 from beam_agents.effector.steps import NOW, Agreed, Step, Wait
@@ -69,7 +69,11 @@ class Course:
             agreed = await self._agree(work)
         except (Withdrawn, Abandoned):
             return
-        await self._phases.publish(work, agreed)
+        try:
+            await self._phases.publish(work, agreed)
+        except RecordTooLarge:
+            # It never will be published, so waiting for the topic would end this partition.
+            await self._dead_letters.bury(work.delivery, "result_too_large")
         self._phases.commit(work.delivery)
         await self._outlive_remnant(work)
 

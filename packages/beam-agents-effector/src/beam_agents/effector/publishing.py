@@ -9,6 +9,8 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 from tenacity.wait import wait_random_exponential
 
 from beam_agents._protos import ToolResult
+from beam_agents.effector.logs import intent_fields
+from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import Clock, Headers, RecordTooLarge, Sink
 from beam_agents.effector.results import Results
 from beam_agents.intents.topics import type_header
@@ -101,10 +103,24 @@ class ResultsTopic:
         self._results = results
 
     async def publish(self, key: bytes, result: bytes) -> None:
-        """Return once the result is durable."""
+        """Return once the result is durable.
+
+        Raises:
+            RecordTooLarge: The topic refuses even the short form, for its key or its names.
+        """
         try:
             await self.publisher.publish(key=key, value=result, headers=_RESULT_HEADERS)
         except RecordTooLarge as error:
-            _log.warning("a result is published without its value: %s", error)
+            stored = ToolResult.FromString(result)
+            _log.warning(
+                "a result is published without its value: %s",
+                error,
+                extra=intent_fields(
+                    stored.intent_id,
+                    stored.entity_key,
+                    attempt=stored.attempt,
+                    phase=Phase.PUBLISH.value,
+                ),
+            )
             short = self._results.too_large(result)
             await self.publisher.publish(key=key, value=short, headers=_RESULT_HEADERS)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from contextlib import suppress
 from enum import Enum
 from typing import Any, TypeVar
 
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.alarms import Alarms
 from beam_agents.effector.claims import STORE_SILENT
+from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import (
     DEADLINE_GRACE_MS,
     Busy,
@@ -18,6 +20,7 @@ from beam_agents.effector.ports import (
     Completed,
     Conflict,
     DedupStore,
+    RecordTooLarge,
     RefusalAnswer,
     Stored,
 )
@@ -91,7 +94,11 @@ class Refusals:
                 )
             )
         except STORE_SILENT as error:
-            _log.warning("the refusal of intent %s is not recorded: %s", intent.intent_id, error)
+            _log.warning(
+                "the refusal is not recorded: %s",
+                error,
+                extra=work.log_fields(Phase.REFUSE_EXPIRED),
+            )
             if refusal is Refusal.EXPIRED:
                 await self._publish_unrecorded(work)
             return SILENCE
@@ -118,7 +125,9 @@ class Refusals:
         """Tell the agent in time; lane and commit wait until the store has answered."""
         if work.premature is None:
             work.premature = self._answer(work, Refusal.EXPIRED, Outcome.UNKNOWN)
-            await self._topic.publish(work.intent.entity_key, work.premature)
+            # One that the topic refuses is dealt with once it is agreed on.
+            with suppress(RecordTooLarge):
+                await self._topic.publish(work.intent.entity_key, work.premature)
 
     def _answer(self, work: Work, refusal: Refusal, outcome: Outcome) -> bytes:
         if refusal is Refusal.EXPIRED:

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.interruptions import Interruption, Withdrawn
+from beam_agents.effector.logs import intent_fields
+from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import Delivery
 from beam_agents.effector.steps import Wait
 
@@ -76,6 +78,13 @@ class Work:
         finally:
             self._waiting_for = None
             future.cancel()
+
+    def log_fields(self, phase: Phase, *, attempt: int = 0) -> dict[str, Any]:
+        """Name the intent in a log line, as `extra=`."""
+        intent = self.intent
+        return intent_fields(
+            intent.intent_id, intent.entity_key, attempt=attempt, phase=phase.value
+        )
 
     def end_wait(self, reason: Interruption) -> None:
         """End the wait that is under way, if there is one, by raising `reason` in it."""

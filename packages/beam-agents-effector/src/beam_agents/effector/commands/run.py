@@ -39,8 +39,30 @@ def run(given: Mapping[str, object]) -> int:
         return error.exit_code
     configure_logs(prepared.settings.log_format, prepared.settings.log_level)
     announce(prepared)
+    return asyncio.run(_serve(prepared))
+
+
+async def _serve(prepared: Prepared) -> int:
     try:
-        return asyncio.run(_serve(prepared))
+        service = build_service(prepared)
+    except EffectorError as error:
+        _complain(str(error))
+        return error.exit_code
+    signals = _stop_on_signals(service)
+    code = await _ending(service)
+    if len(signals) > 1:
+        code = 128 + signals[-1]
+    if len(signals) > 1 or service.running_tools:
+        # Without waiting for what does not end: it is why people signal twice, and
+        # the loop, when it closes, waits for every task that ignores its cancellation.
+        _leave_now(code)
+    return code
+
+
+async def _ending(service: EffectorService) -> int:
+    """Run the service to its end, and return what the process should say of it."""
+    try:
+        await service.run()
     except EffectorError as error:
         _complain(str(error))
         return error.exit_code
@@ -50,10 +72,12 @@ def run(given: Mapping[str, object]) -> int:
     except Exception:
         _LOG.exception("stopped by an error; what was not committed will be delivered again")
         return _UNEXPECTED
+    _LOG.info("stopped")
+    return 0
 
 
-async def _serve(prepared: Prepared) -> int:
-    service = build_service(prepared)
+def _stop_on_signals(service: EffectorService) -> list[int]:
+    """Let signals stop the service; return the list to which they are added."""
     signals: list[int] = []
 
     def on_signal(number: int) -> None:
@@ -66,11 +90,7 @@ async def _serve(prepared: Prepared) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal, number)
-    await service.run()
-    if len(signals) > 1:
-        _leave_now(128 + signals[-1])
-    _LOG.info("stopped")
-    return 0
+    return signals
 
 
 def build_service(prepared: Prepared) -> EffectorService:
@@ -93,7 +113,6 @@ def build_service(prepared: Prepared) -> EffectorService:
 
 
 def _leave_now(code: int) -> None:
-    # Without waiting for threads: a tool that blocks in one is why people signal twice.
     logging.shutdown()
     with suppress(OSError):
         sys.stderr.flush()
