@@ -14,7 +14,6 @@ from beam_agents.core.agent import Agent, Complete
 from beam_agents.core.bundle import KeySession, run_together
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
-from beam_agents.core.emissions import Output
 from beam_agents.core.state import encode
 from beam_agents.core.testing import AgentHarness
 from beam_agents.intents import KeyringError
@@ -51,7 +50,7 @@ def run(agent: Agent, sessions: list[KeySession[int]], limit: int = 100) -> None
 
 
 def outputs(opened: KeySession[int]) -> list[tuple[int, bytes]]:
-    return [(stamp, each.value) for stamp, each in opened.emissions if isinstance(each, Output)]
+    return [(stamp, each) for stamp, each in opened.emissions if isinstance(each, bytes)]
 
 
 def test_activations_of_different_keys_overlap() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
@@ -10,7 +11,7 @@ from typing import Generic, TypeAlias, TypeVar
 from beam_agents._protos import ActivationErrorRecord, AgentEnvelope
 from beam_agents._protos.state_pb2 import KeyState
 from beam_agents.core.activation import ActivationEngine
-from beam_agents.core.emissions import Emission
+from beam_agents.core.emissions import Emission, Outgoing
 from beam_agents.core.invocation import ABANDONED
 from beam_agents.core.metrics import Metric
 from beam_agents.core.state import Unreadable, decode, encode
@@ -35,12 +36,12 @@ class KeySession(Generic[Stamp]):
     cell: bytes | None
     state: KeyState | Unreadable = field(init=False)
     inbox: list[tuple[Stamp, Input]] = field(default_factory=list)
-    emissions: list[tuple[Stamp, Emission]] = field(default_factory=list)
+    emissions: list[tuple[Stamp, Outgoing]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.state = decode(self.cell)
 
-    def take(self) -> list[tuple[Stamp, Emission]]:
+    def take(self) -> list[tuple[Stamp, Outgoing]]:
         """Take out the emissions so far."""
         taken, self.emissions = self.emissions, []
         return taken
@@ -55,13 +56,17 @@ class KeySession(Generic[Stamp]):
 
 async def run_together(
     engine: ActivationEngine, sessions: Sequence[KeySession[Stamp]], limit: int
-) -> None:
-    """Empty the inboxes: different keys at once, up to `limit`; each key in order."""
+) -> Counter[Metric]:
+    """Empty the inboxes: different keys at once, up to `limit`; each key in order.
+
+    Returns what is to be counted. The emissions stay with the sessions.
+    """
+    counts: Counter[Metric] = Counter()
     waiting = iter(sessions)
 
     async def work() -> None:
         for session in waiting:  # shared: each takes the next key that nobody has taken
-            await _run_one(engine, session)
+            await _run_one(engine, session, counts)
 
     workers = [asyncio.ensure_future(work()) for _ in range(min(limit, len(sessions)))]
     try:
@@ -71,9 +76,12 @@ async def run_together(
     finally:
         for worker in workers:
             worker.cancel(ABANDONED)
+    return counts
 
 
-async def _run_one(engine: ActivationEngine, session: KeySession[Stamp]) -> None:
+async def _run_one(
+    engine: ActivationEngine, session: KeySession[Stamp], counts: Counter[Metric]
+) -> None:
     state = session.state
     for stamp, item in session.inbox:
         if isinstance(state, Unreadable):
@@ -82,7 +90,11 @@ async def _run_one(engine: ActivationEngine, session: KeySession[Stamp]) -> None
             emissions = await engine.on_time(session.key, state, item)
         else:
             emissions = await engine.on_envelope(session.key, state, item)
-        session.emissions += [(stamp, emission) for emission in emissions]
+        for emission in emissions:
+            if isinstance(emission, Metric):
+                counts[emission] += 1
+            else:
+                session.emissions.append((stamp, emission))
     session.inbox.clear()
 
 

@@ -10,7 +10,7 @@ from beam_agents.core.agent import Complete, Suspend
 from beam_agents.core.clock import LATEST_MS
 from beam_agents.core.config import MAX_TTL_MS, AgentConfig
 from beam_agents.core.continuation import open_intents
-from beam_agents.core.emissions import Emission, Output
+from beam_agents.core.emissions import Emission
 from beam_agents.core.metrics import Metric
 from beam_agents.core.run import Run
 
@@ -43,7 +43,7 @@ class Commit:
     """
 
     intents: list[ToolIntent]
-    ending: tuple[Emission, ...]
+    ending: list[Emission]
     continuation: Continuation | None
     memory: bytes | None
 
@@ -60,9 +60,9 @@ def completed(run: Run, outcome: Complete, staged: list[ToolIntent], config: Age
         output=outcome.output or b"",
         namespace=run.namespace,
     )
-    ending: tuple[Emission, ...] = (completion, Metric.COMPLETIONS)
+    ending: list[Emission] = [completion, Metric.COMPLETIONS]
     if outcome.output is not None:
-        ending = (Output(outcome.output), *ending)
+        ending.insert(0, outcome.output)
     return Commit(staged, ending, None, outcome.memory)
 
 
@@ -87,7 +87,7 @@ def suspended(run: Run, outcome: Suspend, staged: list[ToolIntent], config: Agen
         wait_for_any=outcome.wait_for == "any",
         intents=intents.values(),
     )
-    return Commit(staged, (Metric.SUSPENSIONS,), continuation, outcome.memory)
+    return Commit(staged, [Metric.SUSPENSIONS], continuation, outcome.memory)
 
 
 def _settle_expiries(staged: list[ToolIntent], default_ms: int) -> None:

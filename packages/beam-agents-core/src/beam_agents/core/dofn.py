@@ -43,7 +43,6 @@ from beam_agents.core.agent import Agent
 from beam_agents.core.bundle import Input, KeySession, run_together
 from beam_agents.core.clock import next_due_ms
 from beam_agents.core.config import AgentConfig
-from beam_agents.core.emissions import Output
 from beam_agents.core.metrics import NAMESPACE, Metric
 from beam_agents.core.stalls import Stall
 from beam_agents.core.state import Unreadable
@@ -185,16 +184,13 @@ class RunAgentDoFn(beam.DoFn):
         """Run the agent for what was collected, and emit what comes of it."""
         sessions, self._waiting, self._collected = self._waiting, [], 0
         limit = self._config.max_concurrent_activations
-        loop.run(run_together(self._engine, sessions, limit), on_stall=self._warn_of_stall)
+        running = run_together(self._engine, sessions, limit)
+        self._metrics.update(loop.run(running, on_stall=self._warn_of_stall))
         for session in sessions:
             for cause, emission in session.take():
-                match emission:
-                    case Metric():
-                        self._metrics[emission] += 1
-                    case Output(value):
-                        yield cause.with_value(value)
-                    case _:
-                        yield TaggedOutput(_TAG_OF[type(emission)], cause.with_value(emission))
+                stamped = cause.with_value(emission)
+                tag = _TAG_OF.get(type(emission))
+                yield stamped if tag is None else TaggedOutput(tag, stamped)
 
     def _warn_of_stall(self, stall: Stall) -> None:
         self._metrics[Metric.LOOP_STALLS] += 1

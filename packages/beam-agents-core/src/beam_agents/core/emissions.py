@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from beam_agents._protos import ActivationErrorRecord, ActivationTrace, Completion, ToolIntent
 from beam_agents.core.metrics import Metric
 
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Bytes for `.output`."""
-
-    value: bytes
-
-
-Emission: TypeAlias = (
-    Output | Completion | ToolIntent | ActivationErrorRecord | ActivationTrace | Metric
-)
+# What leaves the pipeline's step. Bare bytes are for `.output`; the rest have tags.
+Outgoing: TypeAlias = bytes | Completion | ToolIntent | ActivationErrorRecord | ActivationTrace
+Emission: TypeAlias = Outgoing | Metric

@@ -20,7 +20,7 @@ from beam_agents.core.agent import Agent
 from beam_agents.core.bundle import Input, KeySession, run_together
 from beam_agents.core.clock import next_due_ms
 from beam_agents.core.config import AgentConfig
-from beam_agents.core.emissions import Emission, Output
+from beam_agents.core.emissions import Outgoing
 from beam_agents.core.metrics import Metric
 from beam_agents.core.state import Unreadable, decode
 from beam_agents.intents.fingerprint import fingerprint, grant_digest
@@ -179,17 +179,17 @@ class AgentHarness:
     def _turn(self, key: bytes, item: Input) -> None:
         session: KeySession[None] = KeySession(key, self._cells.get(key))
         session.inbox.append((None, item))
-        loop.run(run_together(self._engine, [session], limit=1))
+        self.metrics.update(loop.run(run_together(self._engine, [session], limit=1)))
         cell = session.changed_cell()
         if cell is not None:
             self._cells[key] = cell
         for _, emission in session.emissions:
             self._keep(emission)
 
-    def _keep(self, emission: Emission) -> None:
+    def _keep(self, emission: Outgoing) -> None:
         match emission:
-            case Output(value):
-                self.outputs.append(value)
+            case bytes():
+                self.outputs.append(emission)
             case ToolIntent():
                 self.intents.append(emission)
             case ActivationErrorRecord():
@@ -198,5 +198,3 @@ class AgentHarness:
                 self.completions.append(emission)
             case ActivationTrace():
                 self.traces.append(emission)
-            case Metric():
-                self.metrics[emission] += 1
