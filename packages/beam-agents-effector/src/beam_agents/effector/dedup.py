@@ -91,25 +91,46 @@ def _may_be_forgotten(now_ms: int, expires_at_ms: int) -> bool:
     return now_ms >= clamp_ms(expires_at_ms) + DEADLINE_GRACE_MS
 
 
-def _kept(
-    record: DedupRecord, now_ms: int, *, expires_at_ms: int, result_ttl_ms: int
-) -> DedupRecord:
+def _end_ms(record: DedupRecord, now_ms: int, *, expires_at_ms: int, result_ttl_ms: int) -> int:
     """Raise the record's end for a copy with this deadline; never lower it.
 
     So that a redelivery of the same bytes finds either the record or a passed
     deadline, the record outlives both the result TTL and the copy's deadline.
     """
     until = max(now_ms + result_ttl_ms, clamp_ms(expires_at_ms) + DEADLINE_GRACE_MS)
-    return replace(record, keep_until_ms=max(record.keep_until_ms, min(until, FOREVER_MS)))
+    return max(record.keep_until_ms, min(until, FOREVER_MS))
 
 
-def _leased(record: DedupRecord, now_ms: int, lease_ms: int) -> DedupRecord:
+def _kept(record: DedupRecord, end_ms: int) -> DedupRecord:
+    if record.keep_until_ms == end_ms:
+        return record
+    return _owned(record, record.attempt, record.token, record.lease_until_ms, end_ms)
+
+
+def _leased(
+    record: DedupRecord, attempt: int, token: str, until_ms: int, end_ms: int
+) -> DedupRecord:
     """Extend the lease. Never shorten it: its owner counts on the longest that it was promised.
 
     The record outlives its lease, so that attempts are counted and late finishers judged.
     """
-    until = max(record.lease_until_ms, now_ms + lease_ms)
-    return replace(record, lease_until_ms=until, keep_until_ms=max(record.keep_until_ms, until))
+    until_ms = max(record.lease_until_ms, until_ms)
+    return _owned(record, attempt, token, until_ms, max(end_ms, until_ms))
+
+
+def _owned(
+    record: DedupRecord, attempt: int, token: str, lease_until_ms: int, end_ms: int
+) -> DedupRecord:
+    # In full, as `dataclasses.replace` takes several times as long, and this is for every intent.
+    return DedupRecord(
+        record.fingerprint,
+        attempt,
+        token,
+        lease_until_ms,
+        record.invoked,
+        record.result,
+        end_ms,
+    )
 
 
 # --- ownership ---------------------------------------------------------------------------------
@@ -136,7 +157,8 @@ def _busy(record: DedupRecord, now_ms: int) -> Busy | None:
 def _claimed(intent_id: str, record: DedupRecord) -> Claimed:
     """Hand out the record's attempt. Only *earlier* attempts count as invoked before."""
     claim = Claim(intent_id, record.token, record.attempt)
-    return Claimed(claim, any(attempt < record.attempt for attempt in record.invoked))
+    before = record.invoked and any(attempt < record.attempt for attempt in record.invoked)
+    return Claimed(claim, bool(before))
 
 
 # --- the operations ----------------------------------------------------------------------------
@@ -165,26 +187,26 @@ def claim(
         if expires_at_ms <= now_ms:
             return None, Expired(record_may_be_gone=forgotten)
         record = DedupRecord(fingerprint)
-    record = _kept(record, now_ms, expires_at_ms=expires_at_ms, result_ttl_ms=result_ttl_ms)
+    end_ms = _end_ms(record, now_ms, expires_at_ms=expires_at_ms, result_ttl_ms=result_ttl_ms)
 
     if record.fingerprint != fingerprint:
         # Counterexample: the newcomer's own record may have ended, with a result published,
         # before this other one began. Refusing it as a conflict would contradict that result.
-        return record, Expired(True) if forgotten else Conflict(record.fingerprint)
+        answer = Expired(True) if forgotten else Conflict(record.fingerprint)
+        return _kept(record, end_ms), answer
     if record.result is not None:
-        return record, Completed(record.result)
+        return _kept(record, end_ms), Completed(record.result)
     if record.token == token:
         # The first answer was lost. The same attempt again, even past its lease: nobody took over.
-        record = _leased(record, now_ms, lease_ms)
+        record = _leased(record, record.attempt, token, now_ms + lease_ms, end_ms)
         return record, _claimed(intent_id, record)
     if busy := _busy(record, now_ms):
-        return record, busy
+        return _kept(record, end_ms), busy
     if expires_at_ms <= now_ms:
-        return record, Expired(record_may_be_gone=False)
+        return _kept(record, end_ms), Expired(record_may_be_gone=False)
 
     # Whoever held it before is fenced off from here on: attempt and token are new.
-    record = replace(record, attempt=record.attempt + 1, token=token)
-    record = _leased(record, now_ms, lease_ms)
+    record = _leased(record, record.attempt + 1, token, now_ms + lease_ms, end_ms)
     return record, _claimed(intent_id, record)
 
 
@@ -214,8 +236,8 @@ def renew(
     if record.result is not None:
         # Our own result, whose acknowledgement is still on its way: not lost, nothing to extend.
         return record, True
-    keep_until_ms = max(record.keep_until_ms, min(now_ms + result_ttl_ms, FOREVER_MS))
-    return _leased(replace(record, keep_until_ms=keep_until_ms), now_ms, lease_ms), True
+    end_ms = max(record.keep_until_ms, min(now_ms + result_ttl_ms, FOREVER_MS))
+    return _leased(record, claim.attempt, claim.token, now_ms + lease_ms, end_ms), True
 
 
 def complete(
@@ -247,8 +269,8 @@ def complete(
         return record, Superseded(record.result)
     if record.result is not None:
         return record, Stored(record.result)  # our own, whose acknowledgement was lost
-    record = _kept(record, now_ms, expires_at_ms=expires_at_ms, result_ttl_ms=result_ttl_ms)
-    return replace(record, result=result), Stored(result)
+    end_ms = _end_ms(record, now_ms, expires_at_ms=expires_at_ms, result_ttl_ms=result_ttl_ms)
+    return replace(record, result=result, keep_until_ms=end_ms), Stored(result)
 
 
 def record_refusal(
@@ -271,7 +293,8 @@ def record_refusal(
     may_have_run = forgotten if record is None else record.attempt > 0
     if record is None:
         record = DedupRecord(fingerprint)
-    record = _kept(record, now_ms, expires_at_ms=expires_at_ms, result_ttl_ms=result_ttl_ms)
+    end_ms = _end_ms(record, now_ms, expires_at_ms=expires_at_ms, result_ttl_ms=result_ttl_ms)
+    record = _kept(record, end_ms)
 
     if record.fingerprint != fingerprint:
         # As in `claim`: once our own record may have ended, its answer is the refusal that
