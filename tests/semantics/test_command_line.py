@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -44,7 +46,7 @@ async def never_mind() -> None:
             pass
 """
 
-Start = Callable[[], "subprocess.Popen[str]"]
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
@@ -65,10 +67,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
         "EFFECTOR_SHUTDOWN_GRACE_MS": "0",
     }
 
-    def started() -> subprocess.Popen[str]:
+    def started(**settings: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "beam_agents.effector"]
         process = subprocess.Popen(
-            command, cwd=tmp_path, env=environ, text=True, stderr=subprocess.PIPE
+            command, cwd=tmp_path, env={**environ, **settings}, text=True, stderr=subprocess.PIPE
         )
         processes.append(process)
         return process
@@ -141,3 +143,20 @@ def test_an_async_tool_that_ignores_its_cancellation_does_not_keep_the_process(
 
     assert process.returncode == 0, log
     assert bus.end_offset("results") == 0
+
+
+def test_a_worker_serves_its_health_where_it_is_told_to(bus: EmbeddedBus, start: Start) -> None:
+    publish(bus, "hang", "{}")
+    process = start(EFFECTOR_HTTP="127.0.0.1:0")
+    assert process.stderr is not None
+    address = ""
+    while not address:
+        address = process.stderr.readline().strip().partition(" http=")[2]
+    assert bus.wait("running", 0, timeout_ms=_WAIT_MS)
+
+    with urlopen(f"http://{address}/readyz") as answer:
+        assert answer.read() == b"ready\n"
+    with urlopen(f"http://{address}/lanes") as answer:
+        [lane] = json.load(answer)
+    assert lane["intent_id"] == intent_id_for(b"acct-1", 0, 0)
+    assert lane["waits_for"] == "its tool"

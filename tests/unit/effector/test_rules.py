@@ -17,15 +17,22 @@ def test_the_defaults_break_no_rule() -> None:
 
 
 def test_with_renewal_the_lease_must_outlast_three_store_calls() -> None:
-    [mistake] = broken(lease_ms=4_499)
+    [mistake] = broken(lease_ms=4_499, max_clock_skew_ms=1_000)
 
     assert mistake.endswith("4499 < 3 * 1500 = 4500")
-    assert broken(lease_ms=4_500) == []
+    assert broken(lease_ms=4_500, max_clock_skew_ms=1_000) == []
+
+
+def test_the_lease_must_exceed_the_clock_skew_that_is_allowed() -> None:
+    [mistake] = broken(lease_ms=30_000, max_clock_skew_ms=30_000)
+
+    assert mistake.endswith("30000 <= 30000")
+    assert broken(lease_ms=30_000, max_clock_skew_ms=29_999) == []
 
 
 def test_a_rule_about_a_setting_that_could_not_be_read_is_left_out() -> None:
     values = {**DEFAULTS, "lease_ms": 1}
-    del values["no_lease_renewal"]
+    del values["no_lease_renewal"], values["max_clock_skew_ms"]
 
     assert list(broken_rules(values)) == []
 

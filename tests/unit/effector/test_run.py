@@ -67,9 +67,9 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
     def with_service(**behaviour: Any) -> tuple[int, FakeService]:
         services: list[FakeService] = []
 
-        def build(_: Prepared) -> FakeService:
+        def build(_: Prepared) -> tuple[FakeService, None]:
             services.append(FakeService(**behaviour))
-            return services[0]
+            return services[0], None
 
         monkeypatch.setattr(run_module, "build_service", build)
         return run(GIVEN), services[0]

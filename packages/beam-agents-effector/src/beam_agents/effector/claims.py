@@ -88,6 +88,12 @@ class Leases:
     def __len__(self) -> int:
         return len(self._held)
 
+    @property
+    def margin_ms(self) -> int | None:
+        """How long the lease that ends first still counts; None without any."""
+        ends_ms = min((lease.alarm.at_ms for lease in self._held.values()), default=None)
+        return None if ends_ms is None else ends_ms - self._clock.monotonic_ms()
+
     def over(self, sent_ms: int) -> bool:
         """Tell whether a lease asked for at `sent_ms` would be over by now."""
         return self._clock.monotonic_ms() >= self._ends_ms(sent_ms)

@@ -36,6 +36,15 @@ def _lease_outlasts_calls(no_renewal: bool, lease_ms: int) -> str | None:
     )
 
 
+def _lease_exceeds_skew(lease_ms: int, skew_ms: int) -> str | None:
+    if lease_ms > skew_ms:
+        return None
+    return (
+        f"--lease-ms must exceed --max-clock-skew-ms, else a clock that is allowed to be off "
+        f"ends a lease before it began: {lease_ms} <= {skew_ms}"
+    )
+
+
 def _keys_are_there(verify_intents: str, sign_results: str | None, keys: str | None) -> str | None:
     if keys is not None:
         return None
@@ -99,6 +108,7 @@ def _topics_differ(*uris: str | None) -> str | None:
 
 _RULES = (
     Rule(("no_lease_renewal", "lease_ms"), _lease_outlasts_calls),
+    Rule(("lease_ms", "max_clock_skew_ms"), _lease_exceeds_skew),
     Rule(("verify_intents", "sign_results", "signing_keys"), _keys_are_there),
     Rule(("verify_intents", "sign_results", "signing_keys"), _keys_are_used),
     Rule(("kafka_security_protocol", "kafka_username", "kafka_password"), _sasl_is_whole),

@@ -86,12 +86,13 @@ class EffectorService:
             signer=signer,
             refused_tools=refused_tools,
             clock=clock or SystemClock(),
-            probe=probe or Probe(),
+            probe=Probe() if probe is None else probe,
         )
         self._engine = Engine(self._ports, self._options, self._start)
         self._lanes = Lanes(self._engine.course.run, start=self._start)
         self._burials: set[asyncio.Task[None]] = set()
         self._tasks: Tasks | None = None
+        self._opened = False
         self._stop = asyncio.Event()
         self._stop_now = asyncio.Event()
 
@@ -104,6 +105,16 @@ class EffectorService:
     def stuck_topics(self) -> list[str]:
         """The topics that do not take a record now; nothing is fetched meanwhile."""
         return [each.name for each in self._engine.publishers if each.is_stuck]
+
+    @property
+    def lease_margin_ms(self) -> int | None:
+        """How long the claim that ends first still counts; None without any."""
+        return self._engine.leases.margin_ms
+
+    @property
+    def serving(self) -> bool:
+        """Whether every port is open, and nobody has asked the service to stop."""
+        return self._opened and not self._stop.is_set()
 
     def stop(self) -> None:
         """Ask `run` to end: gracefully at the first call, at once at the second."""
@@ -145,6 +156,7 @@ class EffectorService:
         await opened.enter_async_context(ports.registry.lifespan())
         await ports.source.open(self._lose)
         opened.push_async_callback(_close, ports.source)
+        self._opened = True
 
     async def _fetch(self) -> None:
         while True:

@@ -19,7 +19,7 @@ _TRUST = "Trust"
 _LEASES = "Leases and deadlines"
 _TOOLS = "Tools"
 _LIMITS = "Limits"
-_LOGS = "Logs"
+_LOGS = "Logs and health"
 _SERVERS = "Servers, from the environment only"
 
 
@@ -28,6 +28,13 @@ def _registry_mistake(path: str) -> str | None:
     if module and colon and attribute:
         return None
     return f"{path!r} is not of the form module:attribute"
+
+
+def _address_mistake(address: str) -> str | None:
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and int(port) < 65_536:
+        return None
+    return f"{address!r} is not of the form HOST:PORT"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -112,6 +119,15 @@ class Settings:
         bool,
         Option(_LEASES, "", "Never renew: the lease must then exceed every tool's timeout."),
     ] = False
+    max_clock_skew_ms: Annotated[
+        int,
+        Option(
+            _LEASES,
+            "MS",
+            "How far our clock may be from the store's before we are not ready.",
+            least=1,
+        ),
+    ] = 5_000
     shutdown_grace_ms: Annotated[
         int, Option(_LEASES, "MS", "How long running tools may go on after SIGTERM.", least=0)
     ] = 25_000
@@ -153,6 +169,16 @@ class Settings:
         Literal["debug", "info", "warning", "error"],
         Option(_LOGS, "debug|info|warning|error", "The least that is logged."),
     ] = "info"
+
+    http: Annotated[
+        str | None,
+        Option(
+            _LOGS,
+            "HOST:PORT",
+            "Where to serve /metrics, /healthz, /readyz and /lanes.",
+            check=_address_mistake,
+        ),
+    ] = None
 
     kafka_security_protocol: Annotated[
         Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"],

@@ -8,15 +8,22 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING
 
 from beam_agents.effector.banner import announce
+from beam_agents.effector.clock import SystemClock
 from beam_agents.effector.errors import EffectorError, SettingsError
 from beam_agents.effector.logs import configure_logs
+from beam_agents.effector.ports import DedupStore, Sink, Source
 from beam_agents.effector.preparation import Prepared, prepare
+from beam_agents.effector.probe import Probe
 from beam_agents.effector.schemes import open_sink, open_source, open_store
 from beam_agents.effector.service import EffectorService
 from beam_agents.intents.topics import mask_uri
+
+if TYPE_CHECKING:
+    from beam_agents.effector.observation import Observation
 
 _LOG = logging.getLogger("beam_agents.effector")
 
@@ -44,12 +51,12 @@ def run(given: Mapping[str, object]) -> int:
 
 async def _serve(prepared: Prepared) -> int:
     try:
-        service = build_service(prepared)
+        service, watched = build_service(prepared)
     except EffectorError as error:
         _complain(str(error))
         return error.exit_code
     signals = _stop_on_signals(service)
-    code = await _ending(service)
+    code = await _ending(service, prepared.settings.http, watched)
     if len(signals) > 1:
         code = 128 + signals[-1]
     if len(signals) > 1 or service.running_tools:
@@ -59,10 +66,15 @@ async def _serve(prepared: Prepared) -> int:
     return code
 
 
-async def _ending(service: EffectorService) -> int:
+async def _ending(
+    service: EffectorService, address: str | None, watched: Observation | None
+) -> int:
     """Run the service to its end, and return what the process should say of it."""
     try:
-        await service.run()
+        async with AsyncExitStack() as stack:
+            if address is not None and watched is not None:
+                await _serve_http(stack, address, watched)
+            await service.run()
     except EffectorError as error:
         _complain(str(error))
         return error.exit_code
@@ -74,6 +86,13 @@ async def _ending(service: EffectorService) -> int:
         return _UNEXPECTED
     _LOG.info("stopped")
     return 0
+
+
+async def _serve_http(stack: AsyncExitStack, address: str, watched: Observation) -> None:
+    from beam_agents.effector.web import serving
+
+    where = await stack.enter_async_context(serving(address, watched))
+    _LOG.info("serving health and metrics", extra={"http": where})
 
 
 def _stop_on_signals(service: EffectorService) -> list[int]:
@@ -93,22 +112,60 @@ def _stop_on_signals(service: EffectorService) -> list[int]:
     return signals
 
 
-def build_service(prepared: Prepared) -> EffectorService:
-    """Put a service together; connects nothing."""
+def build_service(prepared: Prepared) -> tuple[EffectorService, Observation | None]:
+    """Put a service together, and what looks on at it where that is served; connects nothing."""
     settings, connections = prepared.settings, prepared.settings.connections()
-    approvals, dead_letters = settings.approvals_to, settings.dead_letters_to
+    source = open_source(settings.intents_from, connections)
+    store = open_store(settings.dedup, connections)
+    sinks = {
+        name: open_sink(uri, connections)
+        for name, uri in [
+            ("results", settings.results_to),
+            ("approvals", settings.approvals_to),
+            ("dead-letters", settings.dead_letters_to),
+        ]
+        if uri is not None
+    }
+    if settings.http is None:
+        return _service(prepared, source, store, sinks), None
+    from beam_agents.effector.observation import Observation
+
+    watched = Observation(
+        prepared.registry,
+        source=source,
+        store=store,
+        sinks=sinks,
+        clock=SystemClock(),
+        max_clock_skew_ms=settings.max_clock_skew_ms,
+    )
+    service = _service(
+        prepared, watched.source, watched.store, watched.sinks, probe=watched.unfinished
+    )
+    watched.watch(service)
+    return service, watched
+
+
+def _service(
+    prepared: Prepared,
+    source: Source,
+    store: DedupStore,
+    sinks: Mapping[str, Sink],
+    *,
+    probe: Probe | None = None,
+) -> EffectorService:
     return EffectorService(
         registry=prepared.registry,
-        source=open_source(settings.intents_from, connections),
-        results=open_sink(settings.results_to, connections),
-        store=open_store(settings.dedup, connections),
+        source=source,
+        results=sinks["results"],
+        store=store,
         options=prepared.options,
-        approvals=open_sink(approvals, connections) if approvals else None,
-        dead_letters=open_sink(dead_letters, connections) if dead_letters else None,
+        approvals=sinks.get("approvals"),
+        dead_letters=sinks.get("dead-letters"),
         intent_keys=prepared.intent_keys,
         approval_keys=prepared.approval_keys,
         signer=prepared.signer,
         refused_tools=prepared.refused_tools,
+        probe=probe,
     )
 
 
