@@ -10,6 +10,7 @@ from beam_agents.core.agent import Complete
 from beam_agents.core.context import ActivationContext
 from beam_agents.core.own_context import in_own_context
 from beam_agents.core.testing import AgentHarness
+from beam_agents.core.time_limit import TimeLimit
 from tests.unit.core.agents import KEY
 from tests.unit.core.test_bundle import outputs, run, session
 
@@ -62,7 +63,7 @@ def test_a_cancellation_from_outside_reaches_the_call() -> None:
             raise
 
     async def waits_in_its_own() -> None:
-        await in_own_context(waits())
+        await in_own_context(waits(), TimeLimit(60_000).bound)
 
     async def cancels() -> None:
         task = asyncio.ensure_future(waits_in_its_own())

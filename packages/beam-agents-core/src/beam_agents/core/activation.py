@@ -10,6 +10,8 @@ No clock is read here but the envelope's and the timer's, and no Beam is importe
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from beam_agents._protos import AgentEnvelope
 from beam_agents._protos.state_pb2 import Continuation, KeyState, TimedOut
 from beam_agents.core.agent import Agent, Complete
@@ -55,7 +57,9 @@ class ActivationEngine:
         """Process one envelope of a key: edit its state, return what comes of it."""
         turn = Turn(self.namespace, key, state, now_of(envelope), envelope.event_time_ms)
         if self._intake.is_well_formed(turn, envelope):
-            await self._receive(turn, envelope)
+            event = self._receive(turn, envelope)
+            if event is not None:
+                await self._begin(turn, event, turn.now_ms)
             await self._settle(turn)
         return turn.emissions
 
@@ -70,51 +74,54 @@ class ActivationEngine:
         await self._settle(turn)
         return turn.emissions
 
-    async def _receive(self, turn: Turn, envelope: AgentEnvelope) -> None:
+    def _receive(self, turn: Turn, envelope: AgentEnvelope) -> AgentEnvelope | None:
+        """Take an envelope in; return it if it is an event to run now."""
         match envelope.WhichOneof("payload"):
             case "external_event":
-                if self._intake.accepts_event(turn, envelope):
-                    await self._begin(turn, envelope)
+                return envelope if self._intake.accepts_event(turn, envelope) else None
             case "tool_result" | "approval":
                 self._intake.take_answer(turn, envelope)
             case "retry":
                 self._let_go(turn, envelope.retry.seq)
             case _:
                 turn.refuse("unsupported", "state cannot be exported yet", envelope)
+        return None
 
     async def _settle(self, turn: Turn) -> None:
         """Run what has become ready, until the key waits for something or nothing."""
+        while (run := self._ready(turn)) is not None:
+            await run
+
+    def _ready(self, turn: Turn) -> Awaitable[None] | None:
+        """Return the key's next run, if there is one that need not wait."""
         state = turn.state
-        while True:
-            if state.parked:
-                self._intake.judge_parked(turn)
-            if state.HasField("continuation"):
-                if state.continuation.held or not is_over(state.continuation):
-                    return
-                await self._resume(turn)
-            elif state.queue:
-                event = AgentEnvelope()
-                event.CopyFrom(state.queue[0])
-                del state.queue[0]
-                await self._begin(turn, event)
-            else:
-                return
+        if state.parked:
+            self._intake.judge_parked(turn)
+        if state.HasField("continuation"):
+            is_ready = is_over(state.continuation) and not state.continuation.held
+            return self._resume(turn) if is_ready else None
+        if not state.queue:
+            return None
+        event = AgentEnvelope()
+        event.CopyFrom(state.queue[0])
+        del state.queue[0]
+        return self._begin(turn, event, max(now_of(event), turn.now_ms))
 
     # --- a fresh activation ------------------------------------------------------------------
 
-    async def _begin(self, turn: Turn, event: AgentEnvelope) -> None:
+    async def _begin(self, turn: Turn, event: AgentEnvelope, now_ms: int) -> None:
         """Run the agent on an event. The seq is consumed however it ends."""
         state = turn.state
         run = Run(
             namespace=turn.namespace,
             key=turn.key,
             seq=state.next_seq,
-            now_ms=max(now_of(event), turn.now_ms),
+            now_ms=now_ms,
             event_time_ms=event.event_time_ms,
             memory=state.memory,
             event=event,
         )
-        state.next_seq += 1
+        state.next_seq = run.seq + 1
         turn.count(Metric.ACTIVATIONS)
         failed = await self._run(turn, run)
         if failed is not None:
@@ -189,7 +196,8 @@ class ActivationEngine:
         context = ActivationContext(run, staging, self._model, self._config.tools)
         outcome = await invoke(self._agent, context, self._limit)
         staging.close()
-        turn.state.active_ms = max(turn.state.active_ms, run.now_ms)
+        if run.now_ms > turn.state.active_ms:
+            turn.state.active_ms = run.now_ms
         if isinstance(outcome, Failed):
             return outcome
         try:

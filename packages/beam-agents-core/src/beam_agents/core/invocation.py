@@ -42,7 +42,7 @@ async def invoke(
         call = agent(context)
         if not inspect.isawaitable(call):
             return _invalid(f"the agent returned {call!r:.200} at once: define it by `async def`")
-        returned = await limit.bound(in_own_context(call))
+        returned = await in_own_context(call, limit.bound)
     except TimeIsUp:
         return Failed(
             "activation_timeout",

@@ -28,7 +28,7 @@ class TimeLimit:
         self._is_armed = False
 
     async def bound(self, call: Awaitable[T]) -> T:
-        """Await a call.
+        """Await a call. Its time runs from now: what does not wait cannot be interrupted.
 
         Raises:
             TimeIsUp: It did not return in time, whatever it did with its cancellation.
