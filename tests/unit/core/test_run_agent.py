@@ -243,3 +243,18 @@ def test_a_restored_suspension_is_armed_again_by_a_retry_that_retries_nothing(
         .advance_watermark_to_infinity(),
         [("error", b"suspension_timeout")],
     )
+
+
+def test_a_newer_state_is_reported_and_left_as_it_was(backup: Backup) -> None:
+    newer = b"\x02from a release to come"
+    backup.cells["", KEY] = newer
+
+    run_stream(
+        stream_of(BEGIN, answer(PAYMENT, b"1", 2_000))
+        .advance_watermark_to(60)
+        .advance_watermark_to_infinity(),
+        [("error", b"state_version"), ("error", b"state_version")],
+    )
+
+    assert backup.cells == {("", KEY): newer}
+    assert backup.saves == 0
