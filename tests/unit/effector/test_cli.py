@@ -62,6 +62,7 @@ def test_help_has_a_heading_for_each_group() -> None:
         "Logs and health:",
         "Servers, from the environment only:",
         "Other:",
+        "Commands:",
     ]
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from beam_agents.effector.banner import banner_fields
+from beam_agents.effector.banner import at_least_once, banner_fields
 from beam_agents.effector.config import EffectorOptions
 from beam_agents.effector.errors import SettingsError
 from beam_agents.effector.preparation import Prepared, prepare
 from beam_agents.effector.schemes import STORE_CALL_TIMEOUT_MS
+from beam_agents.tools import IntentInfo, ToolRegistry, tool
 
 _TOOLS = """
 from beam_agents.tools import ToolRegistry, tool
@@ -169,6 +170,19 @@ def test_the_banner_names_the_backends_and_hides_their_credentials() -> None:
     assert fields["intents_from"] == "sqlite:///bus.db?topic=intents"
     assert fields["tools"] == 1
     assert fields["lease_ms"] == 30_000
+
+
+def test_the_banner_names_the_tools_whose_effect_may_happen_again() -> None:
+    @tool(side_effect=True)
+    def unkeyed() -> None: ...
+
+    @tool(side_effect=True)
+    def keyed(*, intent: IntentInfo) -> None: ...
+
+    @tool
+    def harmless() -> None: ...
+
+    assert at_least_once(ToolRegistry(unkeyed, keyed, harmless)) == ["unkeyed"]
 
 
 def test_the_banner_tells_sets_of_tools_apart(app_folder: Path) -> None:

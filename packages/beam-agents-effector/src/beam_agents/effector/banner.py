@@ -46,11 +46,17 @@ def banner_fields(prepared: Prepared) -> dict[str, object]:
         "registry": settings.registry,
         "tools": len(prepared.registry),
         "manifest_digest": manifest_digest(prepared.registry),
+        "at_least_once": ",".join(at_least_once(prepared.registry)) or "none",
         **_masked(settings),
         "consumer_group": settings.consumer_group,
         "verify_intents": settings.verify_intents,
         **{name: getattr(settings, name) for name in _BUDGETS},
     }
+
+
+def at_least_once(registry: ToolRegistry) -> list[str]:
+    """Name the tools whose effect may happen again after a crash: nothing tells them the intent."""
+    return [tool.name for tool in registry if tool.side_effect and not tool.takes_intent]
 
 
 def manifest_digest(registry: ToolRegistry) -> str:

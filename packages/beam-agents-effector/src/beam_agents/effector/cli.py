@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperGroup
 
 from beam_agents.effector.options import Setting
 from beam_agents.effector.settings import SETTINGS
@@ -31,8 +31,8 @@ def main() -> None:
     app(prog_name=PROGRAM)
 
 
-class GroupedHelp(TyperCommand):
-    """A command whose `--help` has a heading for each group of settings."""
+class GroupedHelp(TyperGroup):
+    """A command, with others below it, whose `--help` has a heading for each group of settings."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write each group; then what the environment alone can give; then the rest."""
@@ -44,6 +44,7 @@ class GroupedHelp(TyperCommand):
                 )
         with formatter.section("Other"):
             formatter.write_dl([row for row in shown.values() if row is not None])
+        self.format_commands(ctx, formatter)
 
 
 def _row(setting: Setting) -> tuple[str, str]:
@@ -61,6 +62,7 @@ def _print_version(wanted: bool) -> None:
 
 
 def _parameters() -> Iterator[inspect.Parameter]:
+    yield inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     for setting in SETTINGS:
         if not setting.option.env_only:
             yield _parameter(setting.name, bool if setting.is_switch else str, _declared(setting))
@@ -104,9 +106,28 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command(cls=GroupedHelp, help=_HELP)
+@app.callback(cls=GroupedHelp, help=_HELP, invoke_without_command=True)
 @_with_options
-def _run(version: bool | None = None, **given: str | bool | None) -> None:
+def _run(context: typer.Context, version: bool | None = None, **given: str | bool | None) -> None:
+    if context.invoked_subcommand is not None:
+        return
     from beam_agents.effector.commands.run import run
 
     raise typer.Exit(run(given))
+
+
+@app.command("inspect")
+def _inspect(
+    intent_id: Annotated[str, typer.Argument(metavar="INTENT_ID", show_default=False)],
+    dedup: Annotated[
+        str | None,
+        typer.Option(metavar="URI", help="The store. [EFFECTOR_DEDUP]", show_default=False),
+    ] = None,
+) -> None:
+    """Tell what the dedup store knows of an intent.
+
+    Exits with 0 if it knows it, 3 if not, 1 if it does not answer.
+    """
+    from beam_agents.effector.commands.inspect import inspect
+
+    raise typer.Exit(inspect(intent_id, dedup))

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from beam_agents.effector.ports import Clock, DedupStore, Sink, Source
 
 _PATIENCE_S = 2.0
+_NO_INTENT = "readiness"
 
 
 class Readiness:
@@ -58,6 +59,7 @@ class Readiness:
         before_ms = self._clock.now_ms()
         store_ms = await self._store.now_ms()
         after_ms = self._clock.now_ms()
+        await self._store.lookup(_NO_INTENT)  # a store may tell its time without its disk
         if store_ms is None:
             return
         # Its clock was read somewhere in between: only what is certain counts.

@@ -53,7 +53,7 @@ class Reading:
         self, setting: Setting, given: Mapping[str, object], environ: Mapping[str, str]
     ) -> None:
         try:
-            self.values[setting.name] = _value(setting, given, environ)
+            self.values[setting.name] = read_setting(setting, given, environ)
         except ValueError as error:
             self.mistakes.append(str(error))
 
@@ -77,7 +77,14 @@ def read_settings(given: Mapping[str, object], environ: Mapping[str, str]) -> Se
     return Reading(given, environ).settings()
 
 
-def _value(setting: Setting, given: Mapping[str, object], environ: Mapping[str, str]) -> object:
+def read_setting(
+    setting: Setting, given: Mapping[str, object], environ: Mapping[str, str]
+) -> object:
+    """Read one setting: what is given, else what the environment says, else its default.
+
+    Raises:
+        ValueError: It is missing, or is not what it must be.
+    """
     source, value = setting.shown_name, given.get(setting.name)
     if value is None:
         source, value = setting.variable, read_variable(setting, environ)

@@ -70,6 +70,7 @@ class Tool(Generic[P, R_co]):
         self._function = function
         self._given = given
         self._intent_parameter = signature.intent_parameter
+        self.takes_intent = signature.intent_parameter is not None
         self._arguments = Arguments(
             signature.arguments, documented.parameters, strict=options.strict
         )
