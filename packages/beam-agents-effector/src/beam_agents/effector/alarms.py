@@ -19,6 +19,10 @@ from beam_agents.effector.work import Work
 _NEVER_MS = 2**63
 
 
+def _silence() -> None:
+    """Ring no more."""
+
+
 class Alarm:
     """Something to happen at a time of the monotonic clock; `at_ms` may be moved on."""
 
@@ -32,6 +36,7 @@ class Alarm:
     def cancel(self) -> None:
         """Let it never ring; harmless once it rang."""
         self._pending.discard(self)
+        self.ring = _silence  # whoever rings often holds the alarm: no cycle is left to collect
 
 
 class Alarms:
@@ -85,8 +90,9 @@ class Alarms:
             due = [alarm for alarm in self._pending if alarm.at_ms <= now_ms]
             for alarm in sorted(due, key=lambda alarm: alarm.at_ms):
                 if alarm in self._pending:  # an earlier one may have cancelled it
+                    ring = alarm.ring
                     alarm.cancel()
-                    alarm.ring()
+                    ring()
 
     async def _sleep_until_the_earliest(self) -> None:
         self._wakes_ms = min((alarm.at_ms for alarm in self._pending), default=_NEVER_MS)

@@ -14,6 +14,9 @@ from beam_agents.effector.work import Work
 from beam_agents.intents.outcome import Outcome, Status
 from beam_agents.tools import IntentInfo
 
+# Looked up once: an enum of protobuf resolves a name anew each time, in Python.
+_OK, _APPLIED = Status.OK, Outcome.APPLIED
+
 
 @dataclass(slots=True)
 class Attempt:
@@ -85,7 +88,7 @@ class Attempt:
 
     def ok(self, payload: bytes) -> bytes:
         """The tool returned this."""
-        return self._ended(Status.OK, Outcome.APPLIED, payload, "")
+        return self._ended(_OK, _APPLIED, payload, "")
 
     def error(self, outcome: Outcome, message: str, payload: bytes = b"") -> bytes:
         """The tool ran, and failed."""

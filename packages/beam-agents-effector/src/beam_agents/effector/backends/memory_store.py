@@ -54,18 +54,21 @@ class MemoryStore(TransactedRules):
     async def _judge(
         self, intent_ids: Sequence[str], rules: Sequence[Rule[_A]]
     ) -> list[_A | UnreadableRecord]:
+        return [self._apply(*each) for each in zip(intent_ids, rules, strict=True)]
+
+    async def _judge_one(self, intent_id: str, rule: Rule[_A]) -> _A:
+        return self._apply(intent_id, rule)
+
+    def _apply(self, intent_id: str, rule: Rule[_A]) -> _A:
         now_ms = self._clock.now_ms()
         self._forget_ended(now_ms)
-        answers: list[_A | UnreadableRecord] = []
-        for intent_id, rule in zip(intent_ids, rules, strict=True):
-            before = self._records.get(intent_id)
-            record, answer = rule(before, now_ms)
-            if record is not None:
-                self._records[intent_id] = record
-                if before is None:
-                    heapq.heappush(self._ends, (record.keep_until_ms, intent_id))
-            answers.append(answer)
-        return answers
+        before = self._records.get(intent_id)
+        record, answer = rule(before, now_ms)
+        if record is not None:
+            self._records[intent_id] = record
+            if before is None:
+                heapq.heappush(self._ends, (record.keep_until_ms, intent_id))
+        return answer
 
     async def _judge_grant(self, grant_id: str, rule: GrantRule) -> bool:
         now_ms = self._clock.now_ms()
