@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beam_agents.intents.identity import intent_id_for
+from beam_agents.intents.identity import INTENT_NAMESPACE, intent_id_for
 
 SEQS = st.integers(0, 2**63 - 1)
 STEPS = st.integers(0, 2**32 - 1)
@@ -50,3 +50,15 @@ def test_another_position_has_another_id(
     )
 
     assert same_id == (one == other)
+
+
+@given(POSITIONS)
+def test_an_id_is_what_the_standard_library_makes_of_the_position(
+    position: tuple[bytes, int, int, str],
+) -> None:
+    key, seq, step, namespace = position
+    parent = uuid5(INTENT_NAMESPACE, namespace) if namespace else INTENT_NAMESPACE
+
+    intent_id = intent_id_for(key, seq, step, namespace=namespace)
+
+    assert intent_id == str(uuid5(parent, f"{key.hex()}|{seq}|{step}"))

@@ -21,7 +21,9 @@ def open_intents(run: Run, staged: list[ToolIntent]) -> dict[str, OpenIntent]:
 
 
 def _opened(intent: ToolIntent) -> OpenIntent:
-    opened = OpenIntent(step=intent.step_index, kind=intent.kind, fingerprint=fingerprint(intent))
+    # Staging wrote the arguments in canonical JSON.
+    digest = fingerprint(intent, is_canonical=True)
+    opened = OpenIntent(step=intent.step_index, kind=intent.kind, fingerprint=digest)
     if intent.kind == ToolIntent.APPROVAL:
         opened.grant_digest = grant_digest(
             namespace=intent.namespace,

@@ -29,12 +29,17 @@ def origin_digest(payload: bytes, *, event_time_ms: int, event_id: str = "") -> 
     ).digest()[:16]
 
 
-def fingerprint(intent: ToolIntent) -> bytes:
+def fingerprint(intent: ToolIntent, *, is_canonical: bool = False) -> bytes:
     """Digest what an intent asks for, to 32 bytes.
 
     Two intents of one id and different fingerprints are different requests: a
     retried activation took another path, or state was lost.
+
+    Args:
+        intent: The request.
+        is_canonical: Its `args_json` is canonical already, as its maker knows.
     """
+    args = intent.args_json.encode() if is_canonical else _canonical(intent.args_json)
     return sha256(
         _prefixed(b"beam-agents/fingerprint/v1")
         + _prefixed(intent.namespace.encode())
@@ -43,7 +48,7 @@ def fingerprint(intent: ToolIntent) -> bytes:
         + _i64(intent.step_index)
         + _i64(intent.kind or ToolIntent.TOOL)
         + _prefixed(intent.tool_name.encode())
-        + _prefixed(_canonical(intent.args_json))
+        + _prefixed(args)
         + _prefixed(intent.origin_digest)
     ).digest()
 

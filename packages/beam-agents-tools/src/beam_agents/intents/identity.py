@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from hashlib import sha1
 from uuid import UUID, uuid5
 
 # Fixed: deployments exist that mint their ids under it.
@@ -25,9 +26,16 @@ def intent_id_for(entity_key: bytes, seq: int, step_index: int, *, namespace: st
     Returns:
         A version 5 UUID (RFC 9562) in its canonical text form.
     """
-    return str(uuid5(_uuid_namespace(namespace), f"{entity_key.hex()}|{seq}|{step_index}"))
+    return _uuid5_text(_uuid_namespace(namespace), f"{entity_key.hex()}|{seq}|{step_index}")
 
 
 @lru_cache(maxsize=64)
-def _uuid_namespace(namespace: str) -> UUID:
-    return uuid5(INTENT_NAMESPACE, namespace) if namespace else INTENT_NAMESPACE
+def _uuid_namespace(namespace: str) -> bytes:
+    return (uuid5(INTENT_NAMESPACE, namespace) if namespace else INTENT_NAMESPACE).bytes
+
+
+def _uuid5_text(namespace: bytes, name: str) -> str:
+    """Do what `str(uuid5(…))` does, without its objects: at each intent and each answer."""
+    digest = sha1(namespace + name.encode(), usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(digest[16], 16) & 3]
+    return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
