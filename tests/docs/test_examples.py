@@ -1,0 +1,26 @@
+"""Every program in docs/examples runs as its reader would run it, and says that it is right."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "docs/examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("program", EXAMPLES, ids=lambda program: program.stem)
+def test_an_example_runs(program: Path, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "default", str(program)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stdout) == (0, f"{program.stem}: ok\n"), ran.stderr
+    assert "beam_agents" not in ran.stderr  # no warning of ours
