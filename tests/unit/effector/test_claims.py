@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from beam_agents.effector.alarms import Alarms
 from beam_agents.effector.backends.memory_store import MemoryStore
+from beam_agents.effector.claims import Lease
 from beam_agents.effector.phase import Phase
-from beam_agents.effector.ports import Claimed, StoreUnavailable
+from beam_agents.effector.ports import Claim, Claimed, StoreUnavailable
 from beam_agents.effector.testing.harness import EffectorHarness
 from beam_agents.effector.testing.stepped_clock import SteppedClock
 from beam_agents.intents import Outcome, Status
@@ -435,3 +437,12 @@ class TestConflicts:
             await effector.settle()
             second = effector.results[1]
             assert (second.status, second.outcome) == (status, Outcome.UNKNOWN)
+
+
+def test_a_lease_is_over_by_the_clock_before_any_alarm_can_ring() -> None:
+    clock = SteppedClock()
+    answer = Claimed(Claim("intent-1", "token", 1), invoked_before=False)
+    lease = Lease(answer, Alarms(clock), clock, clock.monotonic_ms() + 100)
+    assert not lease.over
+    clock.step(clock.now_ms() + 100)
+    assert lease.over

@@ -25,23 +25,32 @@ class Lease:
     Attributes:
         claim: What the store gave.
         invoked_before: An earlier attempt may have called the tool.
-        over: The claim is lost, or so near its end that nothing may begin under it.
-        on_over: Called once, when that happens.
+        on_over: Called once, when the claim is over.
     """
 
-    __slots__ = ("alarm", "claim", "invoked_before", "on_over", "over")
+    __slots__ = ("_clock", "_ended", "alarm", "claim", "invoked_before", "on_over")
 
-    def __init__(self, answer: Claimed, alarms: Alarms, ends_ms: int) -> None:
+    def __init__(self, answer: Claimed, alarms: Alarms, clock: Clock, ends_ms: int) -> None:
         self.claim: Claim = answer.claim
         self.invoked_before = answer.invoked_before
-        self.over = False
+        self._clock = clock
+        self._ended = False
         self.on_over: Callable[[], None] | None = None
         self.alarm: Alarm = alarms.at(ends_ms, self.end)
+
+    @property
+    def over(self) -> bool:
+        """Whether it is lost, or so near its end that nothing may begin under it.
+
+        The clock is read, for a process that was stopped or starved goes on in the
+        middle of a turn, before any alarm can ring.
+        """
+        return self._ended or self._clock.monotonic_ms() >= self.alarm.at_ms
 
     def end(self) -> None:
         """Let nothing begin under the claim, and stop what runs."""
         self.alarm.cancel()
-        self.over = True
+        self._ended = True
         if self.on_over is not None:
             self.on_over()
 
@@ -100,7 +109,7 @@ class Leases:
 
     def hold(self, answer: Claimed, *, sent_ms: int) -> Lease:
         """Keep a claim alive from now on; `sent_ms` is when it was first asked for."""
-        lease = Lease(answer, self._alarms, self._ends_ms(sent_ms))
+        lease = Lease(answer, self._alarms, self._clock, self._ends_ms(sent_ms))
         self._held[answer.claim.token] = lease
         if self._renewing and self._next_renewal is None:
             self._renew_in(self._interval_ms)
