@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from beam_agents._protos import AgentEnvelope
 from beam_agents._protos.state_pb2 import Continuation
@@ -11,7 +10,7 @@ from beam_agents.intents.fingerprint import origin_digest, trace_id_for
 from beam_agents.intents.identity import intent_id_for
 
 
-@dataclass
+@dataclass(slots=True)
 class Run:
     """What is known before the agent function is called.
 
@@ -36,32 +35,38 @@ class Run:
     event: AgentEnvelope | None = None
     continuation: Continuation | None = None
     model_calls: int = 0
+    _origin_digest: bytes = field(default=b"", init=False)
+    _trace_id: bytes = field(default=b"", init=False)
 
     @property
     def first_step(self) -> int:
         """The step of the first intent that this run stages."""
         return self.continuation.next_step if self.continuation is not None else 0
 
-    @cached_property
+    @property
     def origin_digest(self) -> bytes:
         """Digest of the event that began the activation; resumes keep it."""
         if self.event is None:
             return self.continuation.origin_digest if self.continuation is not None else b""
-        return origin_digest(
-            self.event.external_event,
-            event_time_ms=self.event.event_time_ms,
-            event_id=self.event.event_id,
-        )
+        if not self._origin_digest:
+            self._origin_digest = origin_digest(
+                self.event.external_event,
+                event_time_ms=self.event.event_time_ms,
+                event_id=self.event.event_id,
+            )
+        return self._origin_digest
 
-    @cached_property
+    @property
     def trace_id(self) -> bytes:
         """Names the activation in traces, over all its runs."""
-        return trace_id_for(
-            namespace=self.namespace,
-            entity_key=self.key,
-            seq=self.seq,
-            origin_digest=self.origin_digest,
-        )
+        if not self._trace_id:
+            self._trace_id = trace_id_for(
+                namespace=self.namespace,
+                entity_key=self.key,
+                seq=self.seq,
+                origin_digest=self.origin_digest,
+            )
+        return self._trace_id
 
     def next_model_call(self) -> int:
         """Number a model call, so that a retry finds its answer again."""

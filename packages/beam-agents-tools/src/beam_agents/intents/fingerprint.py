@@ -13,6 +13,16 @@ from beam_agents.tools.canonical_json import canonical_json, parse_json
 from beam_agents.tools.errors import CanonicalJsonError
 
 
+def _prefixed(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+_ORIGIN = _prefixed(b"beam-agents/origin/v1")
+_FINGERPRINT = _prefixed(b"beam-agents/fingerprint/v1")
+_GRANT = _prefixed(b"beam-agents/grant/v1")
+_TRACE = _prefixed(b"beam-agents/trace/v1")
+
+
 def origin_digest(payload: bytes, *, event_time_ms: int, event_id: str = "") -> bytes:
     """Digest the event that began an activation, to 16 bytes.
 
@@ -22,7 +32,7 @@ def origin_digest(payload: bytes, *, event_time_ms: int, event_id: str = "") -> 
         event_id: The producer's own id; the event time is then left out.
     """
     return sha256(
-        _prefixed(b"beam-agents/origin/v1")
+        _ORIGIN
         + _prefixed(event_id.encode())
         + _i64(0 if event_id else event_time_ms)
         + _prefixed(payload)
@@ -41,7 +51,7 @@ def fingerprint(intent: ToolIntent, *, is_canonical: bool = False) -> bytes:
     """
     args = intent.args_json.encode() if is_canonical else _canonical(intent.args_json)
     return sha256(
-        _prefixed(b"beam-agents/fingerprint/v1")
+        _FINGERPRINT
         + _prefixed(intent.namespace.encode())
         + _prefixed(intent.entity_key)
         + _i64(intent.seq)
@@ -56,7 +66,7 @@ def fingerprint(intent: ToolIntent, *, is_canonical: bool = False) -> bytes:
 def grant_digest(*, namespace: str, entity_key: bytes, tool_name: str, args_json: str) -> bytes:
     """Digest what a person was asked to allow, to 32 bytes (`Approval.args_digest`)."""
     return sha256(
-        _prefixed(b"beam-agents/grant/v1")
+        _GRANT
         + _prefixed(namespace.encode())
         + _prefixed(entity_key)
         + _prefixed(tool_name.encode())
@@ -67,16 +77,12 @@ def grant_digest(*, namespace: str, entity_key: bytes, tool_name: str, args_json
 def trace_id_for(*, namespace: str, entity_key: bytes, seq: int, origin_digest: bytes) -> bytes:
     """Compute the trace id of an activation, 16 bytes; its resumes keep it."""
     return sha256(
-        _prefixed(b"beam-agents/trace/v1")
+        _TRACE
         + _prefixed(namespace.encode())
         + _prefixed(entity_key)
         + _i64(seq)
         + _prefixed(origin_digest)
     ).digest()[:16]
-
-
-def _prefixed(data: bytes) -> bytes:
-    return len(data).to_bytes(4, "big") + data
 
 
 def _i64(number: int) -> bytes:
