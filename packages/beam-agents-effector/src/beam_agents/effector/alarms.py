@@ -36,7 +36,7 @@ class Alarm:
     def cancel(self) -> None:
         """Let it never ring; harmless once it rang."""
         self._pending.discard(self)
-        self.ring = _silence  # whoever rings often holds the alarm: no cycle is left to collect
+        self.ring = _silence  # its owner may hold the alarm: no cycle is left behind
 
 
 class Alarms:
