@@ -87,9 +87,11 @@ fuzz: .venv/.synced ## Feed tools and wire what nobody would write, a minute eac
 bench-tools: .venv/.synced ## Canonical JSON and a tool's invocation, against their floors; JSON=PREFIX writes figures
 	$(RUN) python benchmarks/tools_canonical_json.py $(if $(JSON),--json $(JSON)-canonical-json.json)
 	$(RUN) python benchmarks/tools_invocation.py $(if $(JSON),--json $(JSON)-invocation.json)
+bench-effector: .venv/.synced ## The engine's rate, lanes and memory against their gates, all of them though one misses
+	failed=0; for case in rate redis lanes asleep; do $(RUN) python benchmarks/effector_$$case.py $(if $(JSON),--json $(JSON)-$$case.json) || failed=1; done; exit $$failed
 bench-footprint: .venv/.synced ## Size and start of an effector host, beside a pipeline's
 	$(RUN) python benchmarks/effector_footprint.py $(if $(JSON),--json $(JSON)-footprint.json)
-.PHONY: fuzz bench-tools bench-footprint
+.PHONY: fuzz bench-tools bench-effector bench-footprint
 
 protos: $(UV) ## Regenerate the wire's Python modules
 	$(GENCODE)
