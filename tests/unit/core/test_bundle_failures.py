@@ -1,0 +1,73 @@
+"""A bundle that fails anywhere is run again, and nothing that leaves tells of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import apache_beam as beam
+import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.testing import test_stream
+from apache_beam.transforms.window import TimestampedValue
+
+from beam_agents.core.dofn import RunAgentDoFn
+from beam_agents.core.transform import RunAgent
+from tests.unit.core.agents import pay
+from tests.unit.core.scenarios import Scenario, answer, event, intents_of
+from tests.unit.core.test_scenarios import assert_same, keyed
+
+METHODS = ("setup", "start_bundle", "process", "on_due", "finish_bundle")
+FAILURES = 2  # the runner gives up after four attempts
+
+_BEGIN = event(b"a", b"e", 1_000)
+_OTHER = event(b"b", b"f", 2_000)
+SCENARIO = Scenario(
+    "one_key_is_answered_and_another_times_out",
+    pay,
+    [_BEGIN, _OTHER, answer(intents_of(pay, _BEGIN)[0], b"1", 3_000)],
+    until_ms=40_000,
+)
+
+
+def failing(method: Callable[..., Any], failures: list[str]) -> Callable[..., Any]:
+    """Make a DoFn's method fail at first, after it has done all its work."""
+
+    @functools.wraps(method)
+    def attempt(*args: Any, **kwargs: Any) -> Any:
+        returned = method(*args, **kwargs)
+        emitted = list(returned) if returned is not None else None
+        if len(failures) < FAILURES:
+            failures.append(method.__name__)
+            raise ConnectionError("the worker is gone")
+        return emitted
+
+    return attempt
+
+
+@pytest.fixture(params=METHODS)
+def failures(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[str]]:
+    failures: list[str] = []
+    method = failing(getattr(RunAgentDoFn, request.param), failures)
+    monkeypatch.setattr(RunAgentDoFn, request.param, method)
+    if request.param == "on_due":
+        monkeypatch.setattr(RunAgentDoFn.TIMER, "_attached_callback", method)
+    yield failures
+    assert failures == [request.param] * FAILURES
+
+
+@pytest.mark.usefixtures("failures")
+def test_a_failed_bundle_is_repeated_byte_for_byte() -> None:
+    stream = test_stream.TestStream().advance_watermark_to(0)
+    for envelope in SCENARIO.envelopes:
+        at = envelope.event_time_ms / 1000
+        stream = stream.add_elements([TimestampedValue(envelope, at)])
+    stream = stream.advance_watermark_to(20).advance_watermark_to(40)
+    stream = stream.advance_watermark_to_infinity()
+
+    with beam.Pipeline("BundleBasedDirectRunner", PipelineOptions([], streaming=True)) as pipeline:
+        ran = pipeline | stream | "Key" >> beam.Map(keyed) | "Agent" >> RunAgent(pay)
+        assert_same(ran, SCENARIO.on_the_engine())
