@@ -18,26 +18,21 @@ if TYPE_CHECKING:
     from beam_agents.core.transform import RunAgent as RunAgent
     from beam_agents.intents.outcome import EffectError as EffectError
 else:
-    _EXPORTS = {
-        "ActivationContext": "beam_agents.core.context",
-        "AgentConfig": "beam_agents.core.config",
-        "ApprovalDenied": "beam_agents.core.errors",
-        "ApprovalNotGiven": "beam_agents.core.errors",
-        "Complete": "beam_agents.core.agent",
-        "EffectError": "beam_agents.intents.outcome",
-        "RunAgent": "beam_agents.core.transform",
-        "Suspend": "beam_agents.core.agent",
-    }
+    from beam_agents._front_door import lazy_exports
 
-    def __getattr__(name):
-        import importlib
-
-        if name not in _EXPORTS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_EXPORTS[name]), name)
-
-    def __dir__():
-        return sorted([*globals(), *_EXPORTS])
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "ActivationContext": "beam_agents.core.context",
+            "AgentConfig": "beam_agents.core.config",
+            "ApprovalDenied": "beam_agents.core.errors",
+            "ApprovalNotGiven": "beam_agents.core.errors",
+            "Complete": "beam_agents.core.agent",
+            "EffectError": "beam_agents.intents.outcome",
+            "RunAgent": "beam_agents.core.transform",
+            "Suspend": "beam_agents.core.agent",
+        },
+    )
 
 
 __all__ = [

@@ -16,27 +16,22 @@ if TYPE_CHECKING:
     from beam_agents.intents.signing import Signer as Signer
     from beam_agents.intents.signing import verify as verify
 else:
-    _EXPORTS = {
-        "EffectError": "beam_agents.intents.outcome",
-        "Keyring": "beam_agents.intents.keyring",
-        "KeyringError": "beam_agents.intents.keyring",
-        "Outcome": "beam_agents.intents.outcome",
-        "Signer": "beam_agents.intents.signing",
-        "Status": "beam_agents.intents.outcome",
-        "build_intent": "beam_agents.intents.building",
-        "intent_id_for": "beam_agents.intents.identity",
-        "verify": "beam_agents.intents.signing",
-    }
+    from beam_agents._front_door import lazy_exports
 
-    def __getattr__(name):
-        import importlib
-
-        if name not in _EXPORTS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_EXPORTS[name]), name)
-
-    def __dir__():
-        return sorted([*globals(), *_EXPORTS])
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "EffectError": "beam_agents.intents.outcome",
+            "Keyring": "beam_agents.intents.keyring",
+            "KeyringError": "beam_agents.intents.keyring",
+            "Outcome": "beam_agents.intents.outcome",
+            "Signer": "beam_agents.intents.signing",
+            "Status": "beam_agents.intents.outcome",
+            "build_intent": "beam_agents.intents.building",
+            "intent_id_for": "beam_agents.intents.identity",
+            "verify": "beam_agents.intents.signing",
+        },
+    )
 
 
 __all__ = [

@@ -24,35 +24,30 @@ if TYPE_CHECKING:
     from beam_agents.tools.registry import ToolRegistry as ToolRegistry
     from beam_agents.tools.results import encode_result as encode_result
 else:
-    _EXPORTS = {
-        "Applied": "beam_agents.tools.outcomes",
-        "ArgumentProblem": "beam_agents.tools.errors",
-        "CanonicalJsonError": "beam_agents.tools.errors",
-        "IntentInfo": "beam_agents.tools.intent_info",
-        "NotApplied": "beam_agents.tools.outcomes",
-        "RegistryError": "beam_agents.tools.errors",
-        "Retryable": "beam_agents.tools.outcomes",
-        "SideEffectToolError": "beam_agents.tools.errors",
-        "Tool": "beam_agents.tools.definition",
-        "ToolArgumentsError": "beam_agents.tools.errors",
-        "ToolDefinitionError": "beam_agents.tools.errors",
-        "ToolError": "beam_agents.tools.errors",
-        "ToolRegistry": "beam_agents.tools.registry",
-        "ToolResultError": "beam_agents.tools.errors",
-        "Unknown": "beam_agents.tools.outcomes",
-        "encode_result": "beam_agents.tools.results",
-        "tool": "beam_agents.tools.decorator",
-    }
+    from beam_agents._front_door import lazy_exports
 
-    def __getattr__(name):
-        import importlib
-
-        if name not in _EXPORTS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_EXPORTS[name]), name)
-
-    def __dir__():
-        return sorted([*globals(), *_EXPORTS])
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "Applied": "beam_agents.tools.outcomes",
+            "ArgumentProblem": "beam_agents.tools.errors",
+            "CanonicalJsonError": "beam_agents.tools.errors",
+            "IntentInfo": "beam_agents.tools.intent_info",
+            "NotApplied": "beam_agents.tools.outcomes",
+            "RegistryError": "beam_agents.tools.errors",
+            "Retryable": "beam_agents.tools.outcomes",
+            "SideEffectToolError": "beam_agents.tools.errors",
+            "Tool": "beam_agents.tools.definition",
+            "ToolArgumentsError": "beam_agents.tools.errors",
+            "ToolDefinitionError": "beam_agents.tools.errors",
+            "ToolError": "beam_agents.tools.errors",
+            "ToolRegistry": "beam_agents.tools.registry",
+            "ToolResultError": "beam_agents.tools.errors",
+            "Unknown": "beam_agents.tools.outcomes",
+            "encode_result": "beam_agents.tools.results",
+            "tool": "beam_agents.tools.decorator",
+        },
+    )
 
 
 __all__ = [

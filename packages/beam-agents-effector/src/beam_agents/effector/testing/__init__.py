@@ -15,24 +15,19 @@ if TYPE_CHECKING:
     from beam_agents.effector.testing.source_contract import SourceContract as SourceContract
     from beam_agents.effector.testing.store_contract import DedupStoreContract as DedupStoreContract
 else:
-    _EXPORTS = {
-        "DeadLetter": "beam_agents.effector.dead_letters",
-        "DedupStoreContract": "beam_agents.effector.testing.store_contract",
-        "EffectorHarness": "beam_agents.effector.testing.harness",
-        "Phase": "beam_agents.effector.phase",
-        "SinkContract": "beam_agents.effector.testing.sink_contract",
-        "SourceContract": "beam_agents.effector.testing.source_contract",
-    }
+    from beam_agents._front_door import lazy_exports
 
-    def __getattr__(name):
-        import importlib
-
-        if name not in _EXPORTS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_EXPORTS[name]), name)
-
-    def __dir__():
-        return sorted([*globals(), *_EXPORTS])
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "DeadLetter": "beam_agents.effector.dead_letters",
+            "DedupStoreContract": "beam_agents.effector.testing.store_contract",
+            "EffectorHarness": "beam_agents.effector.testing.harness",
+            "Phase": "beam_agents.effector.phase",
+            "SinkContract": "beam_agents.effector.testing.sink_contract",
+            "SourceContract": "beam_agents.effector.testing.source_contract",
+        },
+    )
 
 
 __all__ = [
