@@ -8,7 +8,7 @@ import pytest
 
 from beam_agents._protos import ToolIntent
 from beam_agents.core.agent import Complete, Suspend
-from beam_agents.core.config import AgentConfig
+from beam_agents.core.config import MAX_TTL_MS, AgentConfig
 from beam_agents.core.context import ActivationContext
 from beam_agents.core.testing import AgentHarness
 from beam_agents.tools import ToolArgumentsError, ToolRegistry, tool
@@ -167,3 +167,15 @@ def test_intents_leave_in_step_order() -> None:
     harness = run(lambda ctx: [ctx.act("t", {"index": index}) for index in range(3)])
 
     assert [intent.step_index for intent in harness.intents] == [0, 1, 2]
+
+
+def test_an_intent_of_a_long_suspension_expires_after_thirty_days() -> None:
+    async def patient(ctx: ActivationContext) -> Suspend:
+        ctx.act("t", {})
+        return Suspend(b"", timeout_ms=2 * MAX_TTL_MS)
+
+    harness = AgentHarness(patient)
+    harness.event(KEY, b"e", at_ms=1_000)
+
+    assert harness.intents[0].expires_at_ms == 1_000 + MAX_TTL_MS
+    assert harness.state(KEY).continuation.deadline_ms == 1_000 + 2 * MAX_TTL_MS

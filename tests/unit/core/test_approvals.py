@@ -168,3 +168,27 @@ def test_a_grant_is_found_where_another_answer_completed_the_wait() -> None:
     harness.result(harness.intents[1], b"5")
 
     assert harness.outputs == [b"ann 5"]
+
+
+def test_approving_again_after_the_activation_completed_changes_nothing() -> None:
+    harness = asked()
+    harness.approve(harness.intents[0], at_ms=2_000)
+    harness.result(harness.intents[1], at_ms=3_000)
+
+    harness.approve(harness.intents[0], at_ms=2_000)
+
+    assert harness.outputs == [b"paid"]
+    assert len(harness.intents) == 2
+    assert harness.metrics[Metric.REPEATED_ANSWERS] == 1
+
+
+def test_a_decision_that_nobody_turns_out_to_await_is_given_up() -> None:
+    harness = AgentHarness(cautious, AgentConfig(parked_ms=5_000))
+    stranger = AgentHarness(cautious)
+    stranger.event(KEY, b"e", at_ms=1_000)
+    harness.approve(stranger.intents[0], at_ms=2_000)
+
+    harness.advance_to(7_000)
+
+    assert [error.reason for error in harness.errors] == ["foreign"]
+    assert not harness.state(KEY).parked

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from beam_agents._protos import ToolResult
-from beam_agents.core.agent import Complete, Suspend
+from beam_agents.core.agent import Agent, Complete, Suspend
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
 from beam_agents.core.testing import AgentHarness
@@ -351,3 +351,39 @@ def test_a_held_resume_is_shown_its_answers_as_they_came() -> None:
     harness.retry(KEY, 0)
 
     assert harness.outputs == [b"OK"]
+
+
+async def suspends_first(ctx: ActivationContext) -> Complete | Suspend:
+    ctx.act("pay", {})
+    return Suspend(b"" if not ctx.is_resume else b"x" * 2_000, timeout_ms=30_000)
+
+
+async def hangs_on_resume(ctx: ActivationContext) -> Complete | Suspend:
+    if ctx.is_resume:
+        await asyncio.Event().wait()
+    return await suspends_first(ctx)
+
+
+async def returns_nothing_on_resume(ctx: ActivationContext) -> Complete | Suspend | None:
+    return None if ctx.is_resume else await suspends_first(ctx)
+
+
+@pytest.mark.parametrize(
+    ("agent", "reason"),
+    [
+        (hangs_on_resume, "activation_timeout"),
+        (returns_nothing_on_resume, "invalid_return"),
+        (suspends_first, "state_too_large"),
+    ],
+)
+def test_a_resume_is_held_however_it_failed(agent: Agent, reason: str) -> None:
+    config = AgentConfig(activation_timeout_ms=20, max_snapshot_bytes=1_000)
+    harness = AgentHarness(agent, config)
+    harness.event(KEY, b"e", at_ms=1_000)
+
+    harness.result(harness.intents[0], b"1", at_ms=2_000)
+
+    (error,) = harness.errors
+    assert error.reason == "resume_failed"
+    assert error.detail.startswith(f"{reason}: ")
+    assert harness.state(KEY).continuation.held

@@ -153,3 +153,26 @@ def test_timers_fire_in_the_order_of_their_time_over_all_keys() -> None:
     harness.advance_to(100_000)
 
     assert harness.outputs == [b"timed out at 32000", b"timed out at 33000"]
+
+
+def test_a_late_answer_does_not_disturb_the_activation_after_it() -> None:
+    harness = suspended()
+    harness.advance_to(31_000)
+    harness.event(KEY, b"next", at_ms=40_000)
+
+    harness.result(harness.intents[0], b"old", at_ms=45_000)
+    harness.result(harness.intents[1], b"new", at_ms=46_000)
+
+    assert [error.reason for error in harness.errors] == ["suspension_timeout", "late"]
+    assert harness.outputs == [b"next: OK new"]
+
+
+def test_a_new_event_after_the_late_answer_begins_the_next_seq() -> None:
+    harness = suspended()
+    harness.advance_to(31_000)
+    harness.result(harness.intents[0], b"old", at_ms=45_000)
+
+    harness.event(KEY, b"next", at_ms=60_000)
+
+    assert harness.intents[1].seq == 1
+    assert harness.outputs == []

@@ -185,3 +185,16 @@ def test_results_are_those_of_the_last_wait() -> None:
     harness.result(harness.intents[1])
 
     assert harness.outputs == [b"1 answers, 0 pending"]
+
+
+def test_one_expired_among_several_answers_like_the_others() -> None:
+    harness = AgentHarness(in_turn(staging(3), report))
+    harness.event(KEY, b"e")
+
+    harness.result(harness.intents[1], status=ToolResult.EXPIRED, outcome=ToolResult.NOT_APPLIED)
+    harness.result(harness.intents[0])
+    assert harness.outputs == []
+    harness.result(harness.intents[2])
+
+    assert harness.outputs == [b"3 answers, 0 pending"]
+    assert harness.errors == []
