@@ -89,9 +89,13 @@ bench-tools: .venv/.synced ## Canonical JSON and a tool's invocation, against th
 	$(RUN) python benchmarks/tools_invocation.py $(if $(JSON),--json $(JSON)-invocation.json)
 bench-effector: .venv/.synced ## The engine's rate, lanes and memory against their gates, all of them though one misses
 	failed=0; for case in rate redis lanes asleep; do $(RUN) python benchmarks/effector_$$case.py $(if $(JSON),--json $(JSON)-$$case.json) || failed=1; done; exit $$failed
+bench-core: .venv/.synced ## The engine's cost over Beam's own, memory and latency; JSON=PREFIX writes figures
+	$(RUN) python benchmarks/core_memory.py $(if $(JSON),--json $(JSON)-memory.json)
+	$(RUN) python benchmarks/core_latency.py $(if $(JSON),--json $(JSON)-latency.json)
+	$(RUN) python benchmarks/core_elements.py $(if $(JSON),--json $(JSON)-elements.json)
 bench-footprint: .venv/.synced ## Size and start of an effector host, beside a pipeline's
 	$(RUN) python benchmarks/effector_footprint.py $(if $(JSON),--json $(JSON)-footprint.json)
-.PHONY: fuzz bench-tools bench-effector bench-footprint
+.PHONY: fuzz bench-tools bench-core bench-effector bench-footprint
 
 protos: $(UV) ## Regenerate the wire's Python modules
 	$(GENCODE)
