@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from time import perf_counter, time
 from typing import TypeVar
 
+from google.protobuf.message import DecodeError
 from prometheus_client import Histogram
 
 from beam_agents._protos import ToolResult
@@ -136,7 +137,10 @@ class MeteredStore:
         """Count a result that was agreed on just now; an approval request has none."""
         if not isinstance(answer, Stored) or not answer.result:
             return
-        result = ToolResult.FromString(answer.result)
+        try:
+            result = ToolResult.FromString(answer.result)
+        except DecodeError:
+            return  # whoever stored it: to measure an answer must not change it
         tool = self._metrics.tool(result.tool_name)
         status = ToolResult.Status.Name(result.status)
         outcome = ToolResult.Outcome.Name(result.outcome)
