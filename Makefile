@@ -62,7 +62,7 @@ test-integration: export BEAM_AGENTS_TEST_KAFKA ?= 127.0.0.1:$(or $(BEAM_AGENTS_
 test-integration: export BEAM_AGENTS_TEST_REDIS ?= redis://127.0.0.1:$(or $(BEAM_AGENTS_REDIS_PORT),16379)/0
 test-integration: .venv/.synced ## The contracts and the whole effector on the servers that are up
 	$(call tier,contract-on-servers) tests/contract
-	$(call tier,integration) tests/integration
+	$(call tier,integration) tests/integration --ignore=tests/integration/test_on_prism.py
 test-prism: export BEAM_AGENTS_TEST_PRISM ?= 127.0.0.1:$(or $(BEAM_AGENTS_PRISM_PORT),18073)
 test-prism: .venv/.synced ## The engine's scenarios on Prism, after `make services-up prism`
 	$(call tier,prism) tests/integration/test_on_prism.py

@@ -133,7 +133,7 @@ def test_an_unknown_server_is_named_together_with_those_there_are(workshop: Work
     up = workshop.do("up", "kafak")
 
     assert up.returncode == 1
-    assert up.stderr.strip() == "no server 'kafak'; there are kafka, redis"
+    assert up.stderr.strip() == "no server 'kafak'; there are kafka, prism, redis"
 
 
 @pytest.mark.skipif(
