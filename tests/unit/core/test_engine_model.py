@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from beam_agents._protos import AgentEnvelope, ToolIntent, ToolResult
+from beam_agents._protos.state_pb2 import KeyState
 from beam_agents.core.agent import Complete, Suspend, intent_id_for
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
@@ -87,6 +88,18 @@ def result_of(intent: ToolIntent, status: ToolResult.Status) -> ToolResult:
         fingerprint=fingerprint(intent),
         namespace=NAMESPACE,
     )
+
+
+def bytes_beside_bookkeeping(state: KeyState) -> int:
+    """The size of what grows with envelopes and agents; the rest is bounded by number."""
+    counted = KeyState()
+    counted.CopyFrom(state)
+    for name in ("answer_digests", "event_digests", "timed_out", "active_ms", "armed_ms"):
+        counted.ClearField(name)
+    for name in ("completed_by", "timed_out", "held", "hold_ends_ms"):
+        if counted.HasField("continuation"):
+            counted.continuation.ClearField(name)
+    return counted.ByteSize()
 
 
 def emitted(harness: AgentHarness) -> list[bytes]:
@@ -218,7 +231,12 @@ class Engine(RuleBasedStateMachine):
     def every_run_ends_in_one_way(self) -> None:
         counted = self.harness.metrics
         runs = counted[Metric.ACTIVATIONS] + counted[Metric.RESUMES]
-        failed = [each for each in self.harness.errors if each.reason in FAILED_RUNS]
+        # Of an envelope refused for its size, which no run has seen, the record says "with it".
+        failed = [
+            each
+            for each in self.harness.errors
+            if each.reason in FAILED_RUNS and not each.detail.startswith("with it ")
+        ]
         assert runs == counted[Metric.COMPLETIONS] + counted[Metric.SUSPENSIONS] + len(failed)
         assert not [each for each in failed if "AssertionError" in each.detail]
 
@@ -236,7 +254,7 @@ class Engine(RuleBasedStateMachine):
     def state_stays_under_its_limits(self) -> None:
         for key in KEYS:
             state = self.harness.state(key)
-            assert state.ByteSize() <= CONFIG.max_state_bytes
+            assert bytes_beside_bookkeeping(state) <= CONFIG.max_state_bytes
             assert len(state.queue) <= CONFIG.max_queued_events
             assert len(state.parked) <= CONFIG.max_parked_answers
 
