@@ -20,7 +20,7 @@ sync: .venv/.synced ## Install the workspace into .venv
 .PHONY: sync
 
 demo: $(UV) ## Run the whole loop on chargebacks and survive a SIGKILL; EVENTS=my.jsonl for yours
-	$(RUN) --no-dev python docs/examples/chargebacks/demo.py $(if $(EVENTS),--events $(EVENTS))
+	$(RUN) --no-dev python docs/examples/chargebacks/demo.py $(if $(EVENTS),--events "$(EVENTS)")
 .PHONY: demo
 
 # --- without servers. REPORTS=DIR also writes each tier's JUnit report there -----------------

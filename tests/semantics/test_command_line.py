@@ -37,6 +37,17 @@ def hang() -> None:
     threading.Event().wait()
 
 @TOOLS.tool(side_effect=True)
+async def leave_something_behind(how: str) -> str:
+    async def stray() -> None:
+        if how == "stop":
+            asyncio.get_running_loop().stop()
+        raise SystemExit(5)
+
+    task = asyncio.create_task(stray())
+    await asyncio.wait([task])
+    return "here"
+
+@TOOLS.tool(side_effect=True)
 async def never_mind() -> None:
     EmbeddedBus("bus.db").publish("running", key=None, value=b"")
     while True:
@@ -143,6 +154,23 @@ def test_an_async_tool_that_ignores_its_cancellation_does_not_keep_the_process(
 
     assert process.returncode == 0, log
     assert bus.end_offset("results") == 0
+
+
+@pytest.mark.parametrize("how", ["exit", "stop"])
+def test_a_task_that_a_tool_left_behind_cannot_end_the_worker(
+    bus: EmbeddedBus, start: Start, how: str
+) -> None:
+    publish(bus, "leave_something_behind", f'{{"how":"{how}"}}')
+    process = start()
+    assert bus.wait("results", 0, timeout_ms=_WAIT_MS)
+
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate(timeout=_WAIT_MS / 1000)
+
+    [record] = bus.records("results")
+    assert ToolResult.FromString(record.value or b"").payload == b'"here"'
+    assert process.returncode == 0, log
+    assert "left behind" in log
 
 
 def test_a_worker_serves_its_health_where_it_is_told_to(bus: EmbeddedBus, start: Start) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+END_OF_9999_MS = 253_402_300_799_999
+
 
 class Chargeback(BaseModel):
     """One line of the file; unknown fields stay with the event."""
@@ -18,7 +20,7 @@ class Chargeback(BaseModel):
     account: str = Field(min_length=1)
     charge_id: str = Field(min_length=1)
     amount_cents: int = Field(gt=0)
-    at_ms: int = Field(ge=0)
+    at_ms: int = Field(ge=0, le=END_OF_9999_MS)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,10 @@ def feed(events: Path, world: World, console: Console) -> list[Chargeback]:
     return accepted
 
 
+class PipelineFailed(RuntimeError):
+    """An event got an error instead of its output."""
+
+
 class Progressed(NamedTuple):
     """How far the run is."""
 
@@ -60,6 +64,8 @@ def survive_a_crash(total: int, world: World, console: Console) -> Crash:
             seen = Progressed(world.ledger.totals(), world.outputs())
             progress.update(refunds, completed=seen.books.refunds)
             progress.update(outputs, completed=seen.outputs)
+            if error := world.first_error():
+                raise PipelineFailed(error)
             return seen
 
         wait_for(lambda: look().books.invocations >= max(1, total // 4), world.supervisor)
@@ -99,6 +105,13 @@ def run(events: Path, world: World, console: Console) -> int:
     return 1 if verdict.faults else 0
 
 
+def leave(number: int, _: object) -> None:
+    """End the run by a signal; a second one must not interrupt the ending of the processes."""
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
@@ -114,11 +127,11 @@ def main() -> None:
     args.folder.mkdir(parents=True)
     world = World(args.folder.resolve(), Supervisor(args.folder.resolve() / "logs", cwd=HERE))
     # However the demo is ended, its processes are ended with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    signal.signal(signal.SIGINT, lambda *_: sys.exit(128 + signal.SIGINT))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
     try:
         sys.exit(run(args.events, world, Console()))
-    except (ProcessDied, TimeoutError) as error:
+    except (PipelineFailed, ProcessDied, TimeoutError) as error:
         sys.exit(f"demo: {error}")
 
 

@@ -15,7 +15,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from agent import on_chargeback
 from beam_agents import AgentConfig
-from beam_agents.io import AgentLoop, LocalLoopRunner, ReadEvents, WriteCompletions
+from beam_agents.io import AgentLoop, LocalLoopRunner, ReadEvents, WriteCompletions, WriteErrors
 
 
 def _field(name: str) -> Any:
@@ -37,6 +37,7 @@ def build(pipeline: beam.Pipeline, bus: str) -> None:
         intents_to=f"{bus}?topic=intents",
         errors_to=f"{bus}?topic=errors",
     )
+    chargebacks.errors | "Undecodable" >> WriteErrors(f"{bus}?topic=errors")
     refunds.completions | "Completions" >> WriteCompletions(f"{bus}?topic=completions")
 
 

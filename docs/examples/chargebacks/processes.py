@@ -45,14 +45,17 @@ class Process:
         self.popen.wait()
 
     def stop(self) -> None:
-        """SIGTERM, and time to finish."""
+        """SIGTERM: finish what you do."""
         self.ended_by_us = True
         if self.popen.poll() is None:
             self.popen.terminate()
-            try:
-                self.popen.wait(STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                self.kill()
+
+    def wait_or_kill(self) -> None:
+        """Give it time to finish, and no more than that."""
+        try:
+            self.popen.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
     def tail(self, lines: int = 20) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
@@ -100,6 +103,8 @@ class Supervisor:
     def stop_all(self) -> None:
         for process in self.processes:
             process.stop()
+        for process in self.processes:
+            process.wait_or_kill()
 
 
 def wait_for(condition: Callable[[], T | None], supervisor: Supervisor) -> T:

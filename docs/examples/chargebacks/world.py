@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from beam_agents._protos import ToolResult
+from beam_agents._protos import ActivationErrorRecord, ToolResult
 from beam_agents.embedded import EmbeddedBus
 from chargebacks import Chargeback
 from ledger import Ledger
@@ -43,6 +43,13 @@ class World:
     def outputs(self) -> int:
         return self.bus.end_offset("completions")
 
+    def first_error(self) -> str | None:
+        """What the pipeline could not do, if there is something."""
+        for record in self.bus.records("errors", limit=1):
+            error = ActivationErrorRecord.FromString(record.value or b"")
+            return f"{error.entity_key!r}: {error.reason}: {error.detail}"
+        return None
+
     def answered(self) -> set[str]:
         """The intents that have a result."""
         results = self.bus.records("results")
@@ -58,4 +65,5 @@ class World:
             "EFFECTOR_RESULTS_TO": f"{bus}?topic=results",
             "EFFECTOR_DEDUP": f"sqlite:///{self.folder / 'dedup.sqlite'}",
             "EFFECTOR_LEASE_MS": str(LEASE_MS),
+            "EFFECTOR_MAX_CLOCK_SKEW_MS": "1000",  # all of one host
         }

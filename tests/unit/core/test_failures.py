@@ -387,3 +387,31 @@ def test_a_resume_is_held_however_it_failed(agent: Agent, reason: str) -> None:
     assert error.reason == "resume_failed"
     assert error.detail.startswith(f"{reason}: ")
     assert harness.state(KEY).continuation.held
+
+
+async def raises_a_lone_surrogate(ctx: ActivationContext) -> Complete:
+    raise ValueError("no file \udcff.txt")
+
+
+async def suspends_on_a_lone_surrogate(ctx: ActivationContext) -> Suspend:
+    ctx.act("tool", {})
+    return Suspend(snapshot=b"", adapter="\udcff", timeout_ms=1_000)
+
+
+@pytest.mark.parametrize(
+    ("agent", "reason"),
+    [
+        (raises_a_lone_surrogate, "agent_failed"),
+        (suspends_on_a_lone_surrogate, "invalid_return"),
+    ],
+)
+def test_text_that_utf8_cannot_carry_is_an_error_of_that_activation(
+    agent: Agent, reason: str
+) -> None:
+    harness = AgentHarness(agent)
+
+    harness.event(KEY, b"e")
+
+    (error,) = harness.errors
+    assert error.reason == reason
+    assert "\\udcff" in error.detail

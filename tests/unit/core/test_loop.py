@@ -40,3 +40,19 @@ def test_an_interrupted_bundle_leaves_nothing_running(monkeypatch: pytest.Monkey
         loop.run(waits_for_ever(), on_stall=interrupt)
 
     assert ended.wait(60)
+
+
+@pytest.mark.parametrize("harm", ["exit", "stop"])
+def test_a_stray_task_cannot_end_the_loop(harm: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def strays() -> str:
+        async def stray() -> None:
+            if harm == "stop":
+                asyncio.get_running_loop().stop()
+            else:
+                raise SystemExit(4)
+
+        await asyncio.wait([asyncio.ensure_future(stray())])
+        return "went on"
+
+    assert loop.run(strays()) == "went on"
+    assert loop.run(thread_name()) == "beam-agents-activations"

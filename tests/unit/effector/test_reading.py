@@ -192,3 +192,21 @@ def test_every_setting_explains_itself() -> None:
     assert {setting.name for setting in SETTINGS} == set(Settings.__annotations__)
     for setting in SETTINGS:
         assert setting.option.help.endswith("."), setting.name
+
+
+def test_what_is_not_text_is_refused() -> None:
+    (mistake,) = mistakes({**REQUIRED, "consumer_group": "a\udcff"})
+
+    assert mistake == "--consumer-group is not UTF-8 text"
+
+
+def test_a_number_without_measure_is_refused() -> None:
+    (mistake,) = mistakes({**REQUIRED, "lease_ms": "9" * 30})
+
+    assert mistake.startswith("--lease-ms: ")
+
+
+def test_a_port_that_cannot_be_is_refused() -> None:
+    (mistake,) = mistakes({**REQUIRED, "intents_from": "kafka://broker:99999/intents"})
+
+    assert "kafka://broker:99999/intents" in mistake

@@ -124,6 +124,16 @@ def test_the_lease_of_a_bus_group_is_a_positive_number() -> None:
         assert "lease_ms" in mistake
 
 
-@pytest.mark.parametrize("uri", ["sqlite://dedup.db", "sqlite:///", "redis://", "redis:6379"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "sqlite://dedup.db",
+        "sqlite:///",
+        "redis://",
+        "redis:6379",
+        "redis://host:99999",
+        "redis://host/orders",
+    ],
+)
 def test_a_store_uri_of_another_form_is_refused(uri: str) -> None:
     assert store_mistake(uri) is not None

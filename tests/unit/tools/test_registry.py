@@ -244,3 +244,10 @@ def test_an_attribute_of_another_type_is_told(app: Path) -> None:
 
     with pytest.raises(RegistryTypeError, match="'shop_tools:TOOLS' is a list, not a ToolRegist"):
         ToolRegistry.load("shop_tools:TOOLS")
+
+
+def test_an_attribute_that_cannot_be_read_is_told(app: Path) -> None:
+    (app / "shop_tools.py").write_text("def __getattr__(name):\n    raise OSError('no prices')\n")
+
+    with pytest.raises(RegistryAttributeError, match="OSError: no prices"):
+        ToolRegistry.load("shop_tools:TOOLS")

@@ -118,6 +118,8 @@ def _check_suspend(outcome: Suspend, now_ms: int, config: AgentConfig) -> None:
     _require_bytes("memory", outcome.memory)
     if not isinstance(outcome.adapter, str):
         raise _invalid(f"Suspend(adapter=) must be a str, not {outcome.adapter!r:.200}")
+    if not _is_utf8(outcome.adapter):
+        raise _invalid(f"Suspend(adapter=) has a lone surrogate: {outcome.adapter!r:.200}")
     timeout_ms = outcome.timeout_ms
     if type(timeout_ms) is not int or not 0 < timeout_ms <= LATEST_MS - now_ms:
         raise _invalid(f"Suspend(timeout_ms=) must be a positive int, not {timeout_ms!r:.200}")
@@ -134,6 +136,14 @@ def _check_suspend(outcome: Suspend, now_ms: int, config: AgentConfig) -> None:
             f"{config.max_snapshot_bytes}: keep a reference in it, or raise "
             "AgentConfig(max_snapshot_bytes=)",
         )
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _require_bytes(name: str, value: object) -> None:

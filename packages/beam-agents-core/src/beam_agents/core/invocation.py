@@ -64,7 +64,8 @@ def _describe(error: BaseException) -> str:
     report = TracebackException.from_exception(error)
     summary = "".join(report.format_exception_only())
     frames = "".join(format_list(report.stack[-_TRACEBACK_FRAMES:]))
-    return f"{summary}{frames}"[:_DETAIL_CHARS]
+    # A lone surrogate, as file names bring them, would not fit into an error record.
+    return f"{summary}{frames}".encode(errors="backslashreplace").decode()[:_DETAIL_CHARS]
 
 
 def _invalid(detail: str) -> Failed:

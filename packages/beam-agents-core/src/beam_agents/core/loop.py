@@ -8,6 +8,7 @@ DoFns, which some runners make anew for each bundle, and so do model clients on 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -16,6 +17,8 @@ from typing import Any, TypeVar
 from beam_agents.core.stalls import Stall, stalls_until
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
@@ -48,7 +51,17 @@ def _running_loop() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
         if _loop is None or _thread is None or not _thread.is_alive():
             _loop = asyncio.new_event_loop()
             _thread = threading.Thread(
-                target=_loop.run_forever, name="beam-agents-activations", daemon=True
+                target=_turn, args=(_loop,), name="beam-agents-activations", daemon=True
             )
             _thread.start()
         return _loop, _thread
+
+
+def _turn(loop: asyncio.AbstractEventLoop) -> None:
+    """Keep the loop turning, for all keys, whatever one agent's stray task does to it."""
+    while not loop.is_closed():
+        try:
+            loop.run_forever()
+        # asyncio lets a task's SystemExit end the whole loop.
+        except BaseException as error:
+            _log.error("a task that an agent left behind raised %r; the others go on", error)

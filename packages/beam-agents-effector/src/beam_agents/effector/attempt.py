@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
+from typing import Any
 
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.claims import Lease
 from beam_agents.effector.error_text import bounded
 from beam_agents.effector.interruptions import ClaimOver, DeadlinePassed
+from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import Clock
 from beam_agents.effector.results import Results
 from beam_agents.effector.work import Work
 from beam_agents.intents.outcome import Outcome, Status
 from beam_agents.tools import IntentInfo
+
+_log = logging.getLogger(__name__)
 
 # Looked up once: an enum of protobuf resolves a name anew each time, in Python.
 _OK, _APPLIED = Status.OK, Outcome.APPLIED
@@ -92,10 +97,12 @@ class Attempt:
 
     def error(self, outcome: Outcome, message: str, payload: bytes = b"") -> bytes:
         """The tool ran, and failed."""
+        _log.warning("tool %r failed: %s", self.intent.tool_name, message, extra=self._fields())
         return self._ended(Status.ERROR, outcome, payload, bounded(message))
 
     def rejected(self, reason: str) -> bytes:
         """This attempt does not call the tool."""
+        _log.warning("tool %r rejected: %s", self.intent.tool_name, reason, extra=self._fields())
         return self._ended(Status.REJECTED, self._outcome_if_not_started(), b"", bounded(reason))
 
     def expired(self) -> bytes:
@@ -103,6 +110,9 @@ class Attempt:
         return self.results.expired(
             self.intent, self.work.fingerprint, self._outcome_if_not_started()
         )
+
+    def _fields(self) -> dict[str, Any]:
+        return self.work.log_fields(Phase.EXECUTE, attempt=self.number)
 
     def _outcome_if_not_started(self) -> Outcome:
         # From the second attempt on, an earlier one may have called the tool.

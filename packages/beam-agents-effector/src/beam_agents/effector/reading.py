@@ -16,6 +16,9 @@ from beam_agents.intents.topics import mask_uri
 
 _T = TypeVar("_T")
 
+# For every number: some thirty years in milliseconds, and more threads than there are.
+_MOST = 10**12
+
 
 class Reading:
     """The settings as far as they could be read.
@@ -98,8 +101,12 @@ def read_setting(
 def _validated(setting: Setting, source: str, value: object) -> object:
     if value == "":  # a template that rendered to nothing must not switch a check off
         raise ValueError(f"{source} is empty: give it a value, or leave it out")
+    if isinstance(value, str) and value.encode(errors="replace").decode() != value:
+        raise ValueError(f"{source} is not UTF-8 text")
     try:
-        bounded: Any = Annotated[(setting.annotation, Field(ge=setting.option.least))]
+        least = setting.option.least
+        most = None if least is None else _MOST
+        bounded: Any = Annotated[(setting.annotation, Field(ge=least, le=most))]
         valid = TypeAdapter(bounded).validate_python(value)
     except ValidationError as error:
         # Only the message: pydantic's own text repeats the input, which may be a secret.

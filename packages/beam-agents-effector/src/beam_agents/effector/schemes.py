@@ -91,6 +91,7 @@ def store_mistake(uri: str) -> str | None:
     try:
         scheme = _scheme(STORES, uri)
         parts = urlsplit(uri)
+        _ = parts.port  # raises where there can be no such port
         malformed = not _STORE_FORMS[parts.scheme](parts.netloc, parts.path)
     except (OperatorError, ValueError) as error:
         return mask_uri(str(error))
@@ -187,9 +188,14 @@ STORES: Mapping[str, Scheme[DedupStore]] = {
     "memory": Scheme("memory://", _memory_store),
 }
 
+
+def _is_redis_database(path: str) -> bool:
+    return path in ("", "/") or path[1:].isdecimal()
+
+
 _STORE_FORMS: Mapping[str, Callable[[str, str], bool]] = {
-    "redis": lambda netloc, path: bool(netloc),
-    "rediss": lambda netloc, path: bool(netloc),
+    "redis": lambda netloc, path: bool(netloc) and _is_redis_database(path),
+    "rediss": lambda netloc, path: bool(netloc) and _is_redis_database(path),
     "sqlite": lambda netloc, path: not netloc and len(path) > 1,
     "memory": lambda netloc, path: not path,
 }

@@ -91,10 +91,19 @@ class TopicUri:
         else:
             path, topic = "", path
             hosts = tuple(parts.netloc.split(",")) if parts.scheme == "kafka" else (parts.netloc,)
-            well_formed = all(hosts) and "/" not in topic
+            well_formed = all(map(_is_host, hosts)) and "/" not in topic
         if not (topic and well_formed):
             return None
         return cls(parts.scheme, hosts, path, topic, MappingProxyType(params))
+
+
+def _is_host(text: str) -> bool:
+    """Tell whether this is a host, with a port that there can be, or with none."""
+    try:
+        parts = urlsplit(f"//{text}")
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 _FORMS = {

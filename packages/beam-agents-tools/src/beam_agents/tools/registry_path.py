@@ -32,14 +32,23 @@ def load(path: str, kind: type[T]) -> T:
             f"{path!r}: module {module_name!r} cannot be imported\n{_told_by(error)}"
         ) from error
     for name in attribute.split("."):
-        if not hasattr(found, name):
-            raise RegistryAttributeError(
-                f"{path!r}: {found!r} has no attribute {name!r}{_offer(found, kind)}"
-            )
-        found = getattr(found, name)
+        found = _attribute(found, name, path, kind)
     if not isinstance(found, kind):
         raise RegistryTypeError(f"{path!r} is a {type(found).__qualname__}, not a {kind.__name__}")
     return found
+
+
+def _attribute(found: object, name: str, path: str, kind: type[object]) -> object:
+    try:
+        return getattr(found, name)
+    except AttributeError:
+        raise RegistryAttributeError(
+            f"{path!r}: {found!r} has no attribute {name!r}{_offer(found, kind)}"
+        ) from None
+    except Exception as error:  # a module may compute its attributes, and fail
+        raise RegistryAttributeError(
+            f"{path!r}: {name!r} cannot be read\n{_told_by(error)}"
+        ) from error
 
 
 def _told_by(error: BaseException) -> str:

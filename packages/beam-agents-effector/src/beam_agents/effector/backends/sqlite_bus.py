@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from beam_agents.effector.errors import BackendUnavailable
-from beam_agents.embedded import BusError, EmbeddedBus
+from beam_agents.effector.errors import BackendUnavailable, OperatorError
+from beam_agents.embedded import BusError, BusUnavailable, EmbeddedBus
 
 _T = TypeVar("_T")
 
@@ -37,12 +37,15 @@ class BusThread:
         """Open the file.
 
         Raises:
-            BackendUnavailable: It cannot be used.
+            BackendUnavailable: It cannot be used now.
+            OperatorError: It is no bus, or one of a newer release.
         """
         try:
             self._bus = await self.call(partial(EmbeddedBus, self._path))
-        except BusError as error:
+        except BusUnavailable as error:
             raise BackendUnavailable(str(error)) from error
+        except BusError as error:
+            raise OperatorError(str(error)) from error
 
     async def call(self, work: Callable[[], _T]) -> _T:
         """Do something that blocks, after everything that was asked for before."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from beam_agents.effector.banner import announce
 from beam_agents.effector.clock import SystemClock
 from beam_agents.effector.errors import EffectorError, SettingsError
+from beam_agents.effector.event_loop import run_to_end
 from beam_agents.effector.garbage import collect_seldom
 from beam_agents.effector.logs import configure_logs
 from beam_agents.effector.ports import DedupStore, Sink, Source
@@ -48,7 +49,7 @@ def run(given: Mapping[str, object]) -> int:
     configure_logs(prepared.settings.log_format, prepared.settings.log_level)
     announce(prepared)
     collect_seldom()
-    return asyncio.run(_serve(prepared))
+    return run_to_end(_serve(prepared))
 
 
 async def _serve(prepared: Prepared) -> int:
