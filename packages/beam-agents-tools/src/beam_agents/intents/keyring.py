@@ -143,8 +143,10 @@ def _parsed(text: str, source: str) -> dict[str, Key]:
         if not (key_id and equals):
             raise KeyringError(f"{source}, line {number}: is not of the form key_id=key")
         if key_id in keys:
-            raise KeyringError(f"{source}, line {number}: there is a key {key_id!r} already")
-        keys[key_id] = _key(encoded, f"{source}, line {number}: key {key_id!r}")
+            raise KeyringError(f"{source}, line {number}: its key id is given twice")
+        # The line is named, and never its id: base64 ends in "=", so where the id or
+        # the "=" was forgotten, what stands for an id here is the key itself.
+        keys[key_id] = _key(encoded, f"{source}, line {number}: the key")
     if not keys:
         raise KeyringError(f"{source} has no key")
     return keys
