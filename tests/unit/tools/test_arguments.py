@@ -367,3 +367,21 @@ def test_what_an_authors_own_check_says_is_passed_on() -> None:
     def count(n: Annotated[int, BeforeValidator(leaky)]) -> None: ...
 
     assert problems(count, '{"n":5}') == ["$.n: Value error, cannot use 5, found integer"]
+
+
+@dataclass
+class RaisesKeyError:
+    name: str
+
+    def __post_init__(self) -> None:
+        raise KeyError(self.name)
+
+
+def test_whatever_a_validator_raises_refuses_the_arguments_without_repeating_them() -> None:
+    @tool
+    def greet(person: RaisesKeyError) -> None: ...
+
+    with pytest.raises(ToolArgumentsError, match="a validator of the tool raised KeyError") as told:
+        greet.parse_arguments('{"person":{"name":"hunter2"}}')
+
+    assert "hunter2" not in str(told.value)

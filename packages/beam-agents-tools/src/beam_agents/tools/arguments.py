@@ -62,6 +62,10 @@ class Arguments:
             )
         except ValidationError as error:
             problems = self._described(error, document)
+        except Exception as error:  # a validator of the author's may raise anything
+            # The type only: its text may repeat a value that is a secret.
+            raised = type(error).__name__
+            problems = [ArgumentProblem("$", f"a validator of the tool raised {raised}")]
         if self._exactness is not None:
             findings = self._exactness.findings(document, text)
             problems += _unsaid(findings, besides=problems)
