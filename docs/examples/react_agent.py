@@ -29,7 +29,7 @@ def look_up_order(order: str) -> dict[str, object]:
 @tool(name="payments.refund", side_effect=True)
 async def refund(charge: str, amount_cents: int) -> str:
     """Give a charge back to the customer."""
-    raise NotImplementedError("the effector has the real one")
+    return f"gave back {amount_cents} of {charge}"
 
 
 TOOLS = ToolRegistry(look_up_order, refund)
