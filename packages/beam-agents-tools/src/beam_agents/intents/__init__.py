@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from beam_agents.intents.building import build_intent as build_intent
+    from beam_agents.intents.decisions import DecisionError as DecisionError
+    from beam_agents.intents.decisions import build_decision as build_decision
     from beam_agents.intents.identity import intent_id_for as intent_id_for
     from beam_agents.intents.keyring import Keyring as Keyring
     from beam_agents.intents.keyring import KeyringError as KeyringError
@@ -21,12 +23,14 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
+            "DecisionError": "beam_agents.intents.decisions",
             "EffectError": "beam_agents.intents.outcome",
             "Keyring": "beam_agents.intents.keyring",
             "KeyringError": "beam_agents.intents.keyring",
             "Outcome": "beam_agents.intents.outcome",
             "Signer": "beam_agents.intents.signing",
             "Status": "beam_agents.intents.outcome",
+            "build_decision": "beam_agents.intents.decisions",
             "build_intent": "beam_agents.intents.building",
             "intent_id_for": "beam_agents.intents.identity",
             "verify": "beam_agents.intents.signing",
@@ -35,12 +39,14 @@ else:
 
 
 __all__ = [
+    "DecisionError",
     "EffectError",
     "Keyring",
     "KeyringError",
     "Outcome",
     "Signer",
     "Status",
+    "build_decision",
     "build_intent",
     "intent_id_for",
     "verify",
