@@ -1,4 +1,4 @@
-"""Kafka keeps the contracts of `Source` and `Sink`, on a real broker."""
+"""Kafka keeps the contracts of `Source`, `Sink` and `Browser`, on a real broker."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
+from beam_agents.effector.backends.kafka_browser import KafkaBrowser
 from beam_agents.effector.backends.kafka_sink import KafkaSink
 from beam_agents.effector.backends.kafka_source import KafkaSource
 from beam_agents.effector.errors import BackendUnavailable, TopicMissing
 from beam_agents.effector.ports import RecordTooLarge
 from beam_agents.effector.testing.log_bench import RECORD_LIMIT_S, values
 from beam_agents.effector.testing.log_contract import (
+    BrowserContract,
     LogBench,
     LoggedRecord,
     Member,
@@ -88,6 +90,42 @@ class TestKafkaSource(SourceContract):
 
 class TestKafkaSink(SinkContract):
     pass
+
+
+class TestKafkaBrowser(BrowserContract):
+    def browser(self, log_bench: LogBench) -> KafkaBrowser:
+        assert isinstance(log_bench, KafkaLogBench)
+        return KafkaBrowser(log_bench.hosts, log_bench.topic)
+
+
+async def test_a_browser_reads_every_partition(kafka_hosts: str) -> None:
+    bench = KafkaLogBench(kafka_hosts)
+    await bench.start(partitions=3)
+    await bench.append(*(LoggedRecord(f"key-{n}".encode(), str(n).encode()) for n in range(50)))
+    browser = KafkaBrowser(bench.hosts, bench.topic)
+    await browser.open()
+
+    shown = [each async for each in browser.records()]
+
+    assert sorted(values(shown)) == list(range(50))
+    assert len({each.partition for each in shown}) == 3
+    await browser.aclose()
+
+
+async def test_a_browser_sees_past_an_aborted_transaction_at_the_end(
+    log_bench: KafkaLogBench,
+) -> None:
+    await log_bench.append(LoggedRecord(b"k", b"0"))
+    producer = AIOKafkaProducer(bootstrap_servers=log_bench.hosts, transactional_id=uuid4().hex)
+    async with producer:
+        await producer.begin_transaction()
+        await producer.send_and_wait(log_bench.topic, b"1", key=b"k")
+        await producer.abort_transaction()
+    browser = KafkaBrowser(log_bench.hosts, log_bench.topic)
+    await browser.open()
+
+    assert values([each async for each in browser.records()]) == [0]
+    await browser.aclose()
 
 
 async def test_a_record_too_large_for_the_topic_does_not_stop_the_next(

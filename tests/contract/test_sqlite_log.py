@@ -1,4 +1,4 @@
-"""The embedded bus keeps the contracts of `Source` and `Sink`, through its adapters."""
+"""The embedded bus keeps the contracts of `Source`, `Sink` and `Browser`, through its adapters."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from beam_agents.effector.backends.sqlite_browser import SqliteBrowser
 from beam_agents.effector.backends.sqlite_sink import SqliteSink
 from beam_agents.effector.backends.sqlite_source import SqliteSource
-from beam_agents.effector.errors import BackendUnavailable
+from beam_agents.effector.errors import BackendUnavailable, TopicMissing
 from beam_agents.effector.testing.log_contract import (
+    BrowserContract,
     LogBench,
     LoggedRecord,
     Member,
@@ -27,14 +29,14 @@ _HOUR_MS = 3_600_000
 
 class SqliteLogBench(LogBench):
     def __init__(self, path: Path) -> None:
-        self._path = str(path)
+        self.path = str(path)
         self._bus = EmbeddedBus(path)
 
     def source(self) -> SqliteSource:
-        return SqliteSource(self._path, "intents", group=_GROUP, lease_ms=_LEASE_MS)
+        return SqliteSource(self.path, "intents", group=_GROUP, lease_ms=_LEASE_MS)
 
     def sink(self) -> SqliteSink:
-        return SqliteSink(self._path, "intents")
+        return SqliteSink(self.path, "intents")
 
     async def append(self, *records: LoggedRecord) -> None:
         self._bus.publish_all(
@@ -49,7 +51,7 @@ class SqliteLogBench(LogBench):
 
     async def take_away(self, member: Member) -> None:
         # Another process whose clock says that the lease is over.
-        ahead = EmbeddedBus(self._path, clock_ms=lambda: time.time_ns() // 1_000_000 + _HOUR_MS)
+        ahead = EmbeddedBus(self.path, clock_ms=lambda: time.time_ns() // 1_000_000 + _HOUR_MS)
         with ahead, ahead.consumer(_GROUP, "intents") as thief:
             assert thief.heartbeat()
             await member.told.wait()
@@ -71,6 +73,21 @@ class TestSqliteSource(SourceContract):
 
 class TestSqliteSink(SinkContract):
     pass
+
+
+class TestSqliteBrowser(BrowserContract):
+    def browser(self, log_bench: LogBench) -> SqliteBrowser:
+        assert isinstance(log_bench, SqliteLogBench)
+        return SqliteBrowser(log_bench.path, "intents")
+
+
+async def test_looking_through_makes_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "typo.db"
+
+    with pytest.raises(TopicMissing, match="there is no bus"):
+        await SqliteBrowser(str(path), "intents").open()
+
+    assert not path.exists()
 
 
 async def test_a_standby_takes_over_when_the_owner_closes(log_bench: SqliteLogBench) -> None:

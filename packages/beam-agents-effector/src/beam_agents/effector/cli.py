@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from beam_agents.effector.approvals_cli import approvals_app
 from beam_agents.effector.options import Setting
 from beam_agents.effector.settings import SETTINGS
 
@@ -131,3 +132,6 @@ def _inspect(
     from beam_agents.effector.commands.inspect import inspect
 
     raise typer.Exit(inspect(intent_id, dedup))
+
+
+app.add_typer(approvals_app, name="approvals")

@@ -8,7 +8,7 @@ All times are unix milliseconds, all durations milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -274,6 +274,23 @@ class Sink(Protocol):
 
     async def aclose(self) -> None:
         """Flush, and close the connection."""
+
+
+class Browser(Protocol):
+    """Reads a topic as a bystander: joins no group, commits nothing, takes nothing away."""
+
+    async def open(self) -> None:
+        """Connect, and note where the topic ends now."""
+
+    @property
+    def extent(self) -> int:
+        """How many places there are to look at, known once it is open; some may be empty."""
+
+    def records(self) -> AsyncIterator[Delivery]:
+        """Yield what the topic held when it was opened: in order within each partition."""
+
+    async def aclose(self) -> None:
+        """Give up connections."""
 
 
 # --- the clock -------------------------------------------------------------------------------

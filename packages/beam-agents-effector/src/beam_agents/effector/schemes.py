@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from beam_agents.effector.backends.kafka_security import KafkaSecurity
 from beam_agents.effector.errors import MissingExtra, OperatorError
-from beam_agents.effector.ports import DedupStore, Sink, Source
+from beam_agents.effector.ports import Browser, DedupStore, Sink, Source
 from beam_agents.intents.topics import TopicUri, UriError, mask_uri
 
 # A store call that takes longer counts as unanswered. Leases are renewed every third of
@@ -63,6 +63,11 @@ def open_source(uri: str, connections: Connections) -> Source:
 def open_sink(uri: str, connections: Connections) -> Sink:
     """Make the sink that a URI names; raises as `open_source` does."""
     return _scheme(SINKS, uri).open(uri, connections)
+
+
+def open_browser(uri: str, connections: Connections) -> Browser:
+    """Make what looks through the topic that a URI names; raises as `open_source` does."""
+    return _scheme(BROWSERS, uri).open(uri, connections)
 
 
 def open_store(uri: str, connections: Connections) -> DedupStore:
@@ -124,6 +129,20 @@ def _kafka_sink(uri: str, connections: Connections) -> Sink:
     return KafkaSink(topic.hosts, topic.topic, security=connections.kafka)
 
 
+def _kafka_browser(uri: str, connections: Connections) -> Browser:
+    from beam_agents.effector.backends.kafka_browser import KafkaBrowser
+
+    topic = TopicUri.parse(uri)
+    return KafkaBrowser(topic.hosts, topic.topic, security=connections.kafka)
+
+
+def _sqlite_browser(uri: str, _: Connections) -> Browser:
+    from beam_agents.effector.backends.sqlite_browser import SqliteBrowser
+
+    topic = TopicUri.parse(uri)
+    return SqliteBrowser(topic.path, topic.topic)
+
+
 def _sqlite_source(uri: str, connections: Connections) -> Source:
     from beam_agents.effector.backends.sqlite_source import SqliteSource
     from beam_agents.embedded import DEFAULT_LEASE_MS
@@ -180,6 +199,10 @@ SOURCES: Mapping[str, Scheme[Source]] = {
 SINKS: Mapping[str, Scheme[Sink]] = {
     "kafka": Scheme(_KAFKA_FORM, _kafka_sink, client="aiokafka", extra="kafka"),
     "sqlite": Scheme(_SQLITE_FORM, _sqlite_sink),
+}
+BROWSERS: Mapping[str, Scheme[Browser]] = {
+    "kafka": Scheme(_KAFKA_FORM, _kafka_browser, client="aiokafka", extra="kafka"),
+    "sqlite": Scheme(_SQLITE_FORM, _sqlite_browser),
 }
 STORES: Mapping[str, Scheme[DedupStore]] = {
     "redis": Scheme("redis://host:6379/0", _redis_store, client="redis", extra="redis"),

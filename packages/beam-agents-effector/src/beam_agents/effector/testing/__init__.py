@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from beam_agents.effector.dead_letters import DeadLetter as DeadLetter
     from beam_agents.effector.phase import Phase as Phase
+    from beam_agents.effector.testing.browser_contract import BrowserContract as BrowserContract
     from beam_agents.effector.testing.harness import EffectorHarness as EffectorHarness
     from beam_agents.effector.testing.sink_contract import SinkContract as SinkContract
     from beam_agents.effector.testing.source_contract import SourceContract as SourceContract
@@ -20,6 +21,7 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
+            "BrowserContract": "beam_agents.effector.testing.browser_contract",
             "DeadLetter": "beam_agents.effector.dead_letters",
             "DedupStoreContract": "beam_agents.effector.testing.store_contract",
             "EffectorHarness": "beam_agents.effector.testing.harness",
@@ -31,6 +33,7 @@ else:
 
 
 __all__ = [
+    "BrowserContract",
     "DeadLetter",
     "DedupStoreContract",
     "EffectorHarness",

@@ -1,6 +1,6 @@
-"""The contracts of `Source` and `Sink`, as test classes that every log's adapter subclasses.
+"""The contracts of `Source`, `Sink` and `Browser`: test classes for each adapter to subclass.
 
-A log's own test file is a bench and two subclasses::
+A log's own test file is a bench and the subclasses::
 
     @pytest.fixture
     async def log_bench() -> AsyncIterator[LogBench]:
@@ -10,11 +10,22 @@ A log's own test file is a bench and two subclasses::
 
     class TestMySink(SinkContract): ...
 
+    class TestMyBrowser(BrowserContract):
+        def browser(self, log_bench: LogBench) -> Browser: ...
+
 It needs pytest with pytest-asyncio in auto mode.
 """
 
+from beam_agents.effector.testing.browser_contract import BrowserContract
 from beam_agents.effector.testing.log_bench import LogBench, LoggedRecord, Member
 from beam_agents.effector.testing.sink_contract import SinkContract
 from beam_agents.effector.testing.source_contract import SourceContract
 
-__all__ = ["LogBench", "LoggedRecord", "Member", "SinkContract", "SourceContract"]
+__all__ = [
+    "BrowserContract",
+    "LogBench",
+    "LoggedRecord",
+    "Member",
+    "SinkContract",
+    "SourceContract",
+]
