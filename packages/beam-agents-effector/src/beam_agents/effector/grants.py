@@ -29,7 +29,7 @@ class Grants:
 
         A grant whose intent is then refused for another reason stays used.
         """
-        problem = self._problem(intent)
+        problem = grant_problem(intent, now_ms=self._clock.now_ms(), keys=self._keys)
         if problem is not None:
             return problem
         grant = intent.approval
@@ -39,27 +39,32 @@ class Grants:
         )
         return None if redeemed else "the approval was used by another intent"
 
-    def _problem(self, intent: ToolIntent) -> str | None:
-        if not intent.HasField("approval"):
-            return "the tool requires an approval, and the intent carries none"
-        grant = intent.approval
-        digest = grant_digest(
-            namespace=intent.namespace,
-            entity_key=intent.entity_key,
-            tool_name=intent.tool_name,
-            args_json=intent.args_json,
-        )
-        if not grant.approved:
-            return "the approval is a denial"
-        if not grant.intent_id:
-            return "the approval does not name its request"
-        if grant.namespace != intent.namespace or grant.args_digest != digest:
-            return "the approval was given for another key, tool or arguments"
-        if grant.expires_at_ms <= self._clock.now_ms():
-            return "the approval has expired"
-        if not self._is_signed(intent):
-            return "the approval is not signed by a known approver"
-        return None
 
-    def _is_signed(self, intent: ToolIntent) -> bool:
-        return self._keys is None or isinstance(verify(intent.approval, self._keys), Verified)
+def grant_problem(intent: ToolIntent, *, now_ms: int, keys: Keyring | None) -> str | None:
+    """Say what is wrong with the grant that an intent must carry, used or not; None if nothing.
+
+    Args:
+        intent: The intent.
+        now_ms: When, in unix milliseconds.
+        keys: Verify the approver's signature; without them it is not looked at.
+    """
+    if not intent.HasField("approval"):
+        return "the tool requires an approval, and the intent carries none"
+    grant = intent.approval
+    digest = grant_digest(
+        namespace=intent.namespace,
+        entity_key=intent.entity_key,
+        tool_name=intent.tool_name,
+        args_json=intent.args_json,
+    )
+    if not grant.approved:
+        return "the approval is a denial"
+    if not grant.intent_id:
+        return "the approval does not name its request"
+    if grant.namespace != intent.namespace or grant.args_digest != digest:
+        return "the approval was given for another key, tool or arguments"
+    if grant.expires_at_ms <= now_ms:
+        return "the approval has expired"
+    if keys is not None and not isinstance(verify(grant, keys), Verified):
+        return "the approval is not signed by a known approver"
+    return None
