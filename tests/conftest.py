@@ -24,6 +24,18 @@ def kafka_hosts() -> str:
     return _server("BEAM_AGENTS_TEST_KAFKA")
 
 
+@pytest.fixture(scope="session")
+def pubsub_emulator() -> str:
+    """A Pub/Sub emulator, such as `127.0.0.1:18085`."""
+    return _server("BEAM_AGENTS_TEST_PUBSUB")
+
+
+@pytest.fixture(scope="session")
+def bigtable_emulator() -> str:
+    """A Bigtable emulator, such as `127.0.0.1:18086`."""
+    return _server("BEAM_AGENTS_TEST_BIGTABLE")
+
+
 def _server(variable: str) -> str:
     """Read where a server is. Without one a test is skipped, unless servers are required."""
     if address := os.environ.get(variable):

@@ -115,6 +115,11 @@ def test_a_server_that_ends_at_once_shows_its_log(workshop: Workshop) -> None:
     [
         ("redis", "no redis-server on PATH; install Redis (package redis-server)"),
         ("kafka", "no java on PATH; install a Java runtime, 17 or later"),
+        (
+            "bigtable",
+            "no gcloud on PATH; install the Google Cloud SDK (package google-cloud-cli), or set"
+            " BEAM_AGENTS_CLOUD_SDK to its folder",
+        ),
     ],
 )
 def test_a_missing_program_is_named_with_what_to_install(
@@ -133,7 +138,7 @@ def test_an_unknown_server_is_named_together_with_those_there_are(workshop: Work
     up = workshop.do("up", "kafak")
 
     assert up.returncode == 1
-    assert up.stderr.strip() == "no server 'kafak'; there are kafka, prism, redis"
+    assert up.stderr.strip() == "no server 'kafak'; there are bigtable, kafka, prism, pubsub, redis"
 
 
 @pytest.mark.skipif(

@@ -67,7 +67,7 @@ def test_every_volume_of_a_server_is_declared(compose: dict[str, Any]) -> None:
     used = {
         volume.partition(":")[0]
         for service in compose["services"].values()
-        for volume in service["volumes"]
+        for volume in service.get("volumes", ())
     }
 
     assert used == set(compose["volumes"])
