@@ -357,8 +357,8 @@ def test_the_value_of_a_secret_never_shows() -> None:
     assert "123456" not in f"{error.value} {error.value!r} {error.value.__cause__}"
     assert list(map(str, error.value.problems)) == [
         "$.user: expected a valid string, found integer",
-        "$.password: is not valid, found integer",
-        "$.pin: is not valid, found string",
+        "$.password: expected a valid string, found integer",
+        "$.pin: expected a valid password, found string",
     ]
 
 

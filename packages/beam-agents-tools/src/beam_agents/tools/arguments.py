@@ -12,13 +12,14 @@ from beam_agents.tools.exactness import Exactness, Finding
 from beam_agents.tools.json_path import json_path
 from beam_agents.tools.json_reader import JsonValue, read_json
 from beam_agents.tools.json_writer import canonical_json
-from beam_agents.tools.problems import argument_problem, secret_names
+from beam_agents.tools.problems import ProblemWriter
 from beam_agents.tools.schema import (
     build_schema,
     build_validator,
     keeps_digits,
     require_validatable,
 )
+from beam_agents.tools.secrecy import takes_secret
 from beam_agents.tools.signature import REQUIRED, Argument
 
 
@@ -41,7 +42,8 @@ class Arguments:
         self._keeps_digits = keeps_digits(self._validator)
         self.names = tuple(each.name for each in arguments)
         self.schema: dict[str, Any] = build_schema(self._validator, arguments, descriptions)
-        self._secrets = secret_names(self.schema)
+        secret = takes_secret(self._validator.core_schema, self.schema)
+        self._problems = ProblemWriter(self.schema, secret)
         self._exactness = Exactness(self.schema) if strict else None
 
     def parse(self, tool_name: str, args_json: str | bytes) -> dict[str, object]:
@@ -86,8 +88,8 @@ class Arguments:
         return document, args_json.encode() if isinstance(args_json, str) else args_json
 
     def _described(self, error: ValidationError, document: JsonValue) -> list[ArgumentProblem]:
-        details = error.errors(include_url=False, include_context=False)
-        found = (argument_problem(each, document, self._secrets) for each in details)
+        details = error.errors(include_url=False)
+        found = (self._problems.problem(each, document) for each in details)
         return list(dict.fromkeys(found))
 
 

@@ -2,43 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pydantic_core import ErrorDetails
 
 from beam_agents.tools.errors import ArgumentProblem
 from beam_agents.tools.json_path import json_path
 from beam_agents.tools.json_reader import JsonValue
-from beam_agents.tools.schema_nodes import Node, children
+from beam_agents.tools.schema_nodes import Node, nodes_at
+from beam_agents.tools.validator_text import authors_own, pydantics_own
 
 _MISSING = frozenset({"missing", "missing_argument", "missing_keyword_only_argument"})
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
-_EXPECTED = "Input should be "
 
 
-def argument_problem(
-    error: ErrorDetails, arguments: JsonValue, secrets: frozenset[str]
-) -> ArgumentProblem:
-    """Describe one error without the value, nor a message that could repeat a secret one.
+@dataclass(frozen=True, slots=True)
+class ProblemWriter:
+    """Describes the errors of one tool's validator without the values.
 
-    Args:
-        error: From a pydantic `ValidationError`.
-        arguments: The document that was validated.
-        secrets: Names of the members whose values must not appear.
+    Attributes:
+        schema: The published one.
+        takes_secret: Whether there is a secret among the arguments. Then no validator
+            of the author's is quoted: it sees its neighbours' values as well.
     """
-    place = list(_place(error, arguments))
-    path = json_path(place)
-    if error["type"] in _MISSING:
-        return ArgumentProblem(path, "is required")
-    if error["type"] in _UNKNOWN:
-        return ArgumentProblem(path, "is not known here")
-    found = json_type(error["input"])
-    if not secrets.isdisjoint(map(str, place)):
-        return ArgumentProblem(path, f"is not valid, found {found}")
-    message = error["msg"]
-    if message.startswith(_EXPECTED):
-        message = f"expected {message.removeprefix(_EXPECTED)}"
-    return ArgumentProblem(path, f"{message}, found {found}")
+
+    schema: Node
+    takes_secret: bool
+
+    def problem(self, error: ErrorDetails, arguments: JsonValue) -> ArgumentProblem:
+        """Describe one error.
+
+        Args:
+            error: From a pydantic `ValidationError`, with its context.
+            arguments: The document that was validated.
+        """
+        place = list(_place(error, arguments))
+        path = json_path(place)
+        if error["type"] in _MISSING:
+            return ArgumentProblem(path, "is required")
+        if error["type"] in _UNKNOWN:
+            return ArgumentProblem(path, "is not known here")
+        words = pydantics_own(error)
+        if words is None and not self.takes_secret:
+            words = authors_own(error)
+        found = json_type(error["input"])
+        return ArgumentProblem(path, f"{words or self._expected(place, found)}, found {found}")
+
+    def _expected(self, place: Sequence[str | int], found: str) -> str:
+        """Say what the schema expects at a place, where there are no better words."""
+        nodes = list(nodes_at(self.schema, place))
+        formats = dict.fromkeys(each["format"] for each in nodes if "format" in each)
+        if formats:
+            return f"expected a valid {' or '.join(formats)}"
+        types = dict.fromkeys(each["type"] for each in nodes if "type" in each)
+        if not types or found in types or (found == "integer" and "number" in types):
+            return "is not valid"
+        return f"expected {' or '.join(types)}"
 
 
 def json_type(value: object) -> str:
@@ -54,24 +74,6 @@ def json_type(value: object) -> str:
     if isinstance(value, str):
         return "string"
     return "array" if isinstance(value, (list, tuple)) else "object"
-
-
-def secret_names(schema: Node) -> frozenset[str]:
-    """Return the names of all members that a schema marks as secret, at any depth."""
-    return frozenset(_secret_names(schema))
-
-
-def _secret_names(node: Node) -> Iterator[str]:
-    for name, member in node.get("properties", {}).items():
-        if _is_secret(member):
-            yield name
-    for child in children(node):
-        yield from _secret_names(child)
-
-
-def _is_secret(node: Node) -> bool:
-    """Tell whether a member is `writeOnly`, itself or in what it is made of."""
-    return node.get("writeOnly") is True or any(map(_is_secret, children(node)))
 
 
 def _place(error: ErrorDetails, document: JsonValue) -> Iterator[str | int]:

@@ -8,6 +8,8 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema as cs
 
+from beam_agents.tools.secrecy import makes_secret
+
 # One spelling for each value. Without them pydantic also reads numbers in strings as
 # timestamps, "1_000" as a decimal, and months as thirty days.
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -81,6 +83,15 @@ class PublishedJsonSchema(GenerateJsonSchema):
             if branch.get("type") == "string":
                 branch["pattern"] = DECIMAL_PATTERN
         return published
+
+    # --- secrets ----------------------------------------------------------------------------
+
+    def json_or_python_schema(self, schema: cs.JsonOrPythonSchema) -> JsonSchemaValue:
+        """Mark a `Secret[…]`, as pydantic marks a `SecretStr`."""
+        published = super().json_or_python_schema(schema)
+        function: Any = schema["json_schema"].get("function", {})
+        is_secret = makes_secret(function.get("function"))
+        return published | {"writeOnly": True} if is_secret else published
 
     # --- what cannot be strict --------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing_extensions import NotRequired, TypedDict
 from beam_agents.tools.errors import ToolDefinitionError, ToolResultError
 from beam_agents.tools.published import PublishedJsonSchema
 from beam_agents.tools.results import encode_result
+from beam_agents.tools.secrecy import without_secret_defaults
 from beam_agents.tools.signature import REQUIRED, Argument
 
 Validator = TypeAdapter[dict[str, object]]
@@ -41,7 +42,7 @@ def build_schema(
         if argument.name in descriptions:
             member.setdefault("description", descriptions[argument.name])
         member |= _default(argument)
-    return schema
+    return without_secret_defaults(schema)
 
 
 def require_validatable(argument: Argument) -> None:
