@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from beam_agents.effector.backends.kafka_security import KafkaSecurity
 from beam_agents.effector.backends.kafka_sink import KafkaSink
 from beam_agents.effector.errors import BackendUnavailable, OperatorError
+from beam_agents.kafka import KafkaSecurity
 from compose.local.places import services_folder
 from compose.local.servers.kafka import USERS
 

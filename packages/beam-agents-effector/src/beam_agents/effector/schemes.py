@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from typing import Generic, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from beam_agents.effector.backends.kafka_security import KafkaSecurity
 from beam_agents.effector.errors import MissingExtra, OperatorError
 from beam_agents.effector.ports import Browser, DedupStore, Sink, Source
 from beam_agents.intents.topics import TopicUri, UriError, mask_uri
+from beam_agents.kafka import KafkaSecurity
 
 # A store call that takes longer counts as unanswered. Leases are renewed every third of
 # their length, so this bounds how short a lease may be.

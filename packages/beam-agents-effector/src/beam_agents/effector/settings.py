@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
-from beam_agents.effector.backends.kafka_security import KafkaSecurity
 from beam_agents.effector.options import Option, Setting, settings_of
 from beam_agents.effector.schemes import Connections, store_mistake, topic_mistake
 from beam_agents.intents.topics import mask_uri
+from beam_agents.kafka import KafkaSecurity
 
 _WIRING = "Wiring"
 _TRUST = "Trust"

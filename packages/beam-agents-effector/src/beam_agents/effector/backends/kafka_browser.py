@@ -9,9 +9,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from beam_agents.effector.backends.kafka_connection import ANSWER_TIMEOUT_S, connected_arguments
-from beam_agents.effector.backends.kafka_security import KafkaSecurity
 from beam_agents.effector.errors import BackendUnavailable
 from beam_agents.effector.ports import Delivery
+from beam_agents.kafka import KafkaSecurity
 
 _WAIT_MS = 1_000
 # So many looks in a row that find nothing, though there is more: nobody answers, or a

@@ -10,9 +10,9 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, KafkaTimeoutError, MessageSizeTooLargeError
 
 from beam_agents.effector.backends.kafka_connection import ANSWER_TIMEOUT_S, connected_arguments
-from beam_agents.effector.backends.kafka_security import KafkaSecurity
 from beam_agents.effector.errors import BackendUnavailable
 from beam_agents.effector.ports import Headers, RecordTooLarge, SinkUnavailable
+from beam_agents.kafka import KafkaSecurity
 
 # The topic says what is too large for it, so we refuse nothing before; only what is above
 # the broker's `socket.request.max.bytes`, where it would hang up without an answer.

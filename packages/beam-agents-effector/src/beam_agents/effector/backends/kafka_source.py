@@ -11,10 +11,10 @@ from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from beam_agents.effector.backends.kafka_connection import ANSWER_TIMEOUT_S, connected_arguments
-from beam_agents.effector.backends.kafka_security import KafkaSecurity
 from beam_agents.effector.errors import BackendUnavailable, EffectorError
 from beam_agents.effector.offsets import ContiguousOffsets
 from beam_agents.effector.ports import Delivery
+from beam_agents.kafka import KafkaSecurity
 
 _LOG = logging.getLogger(__name__)
 
