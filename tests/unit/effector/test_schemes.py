@@ -116,12 +116,16 @@ def test_a_parameter_that_means_nothing_is_refused() -> None:
     assert topic_mistake("kafka://broker/intents?lease_ms=5") is not None
 
 
-def test_the_lease_of_a_bus_group_is_a_positive_number() -> None:
-    assert topic_mistake("sqlite:///bus.db?topic=intents&lease_ms=5000") is None
-    for nonsense in ("0", "-1", "5s", ""):
-        mistake = topic_mistake(f"sqlite:///bus.db?topic=intents&lease_ms={nonsense}")
+@pytest.mark.parametrize(
+    "uri",
+    ["sqlite:///bus.db?topic=intents&lease_ms=", "kafka://broker/intents?session_timeout_ms="],
+)
+def test_how_long_a_silent_worker_keeps_its_partitions_is_bounded(uri: str) -> None:
+    assert topic_mistake(f"{uri}5000") is None
+    for nonsense in ("0", "-1", "5s", "", "300001"):
+        mistake = topic_mistake(f"{uri}{nonsense}")
         assert mistake is not None
-        assert "lease_ms" in mistake
+        assert "_ms must be a whole number of milliseconds from " in mistake
 
 
 @pytest.mark.parametrize(

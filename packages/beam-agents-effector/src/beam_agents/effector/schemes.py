@@ -17,7 +17,9 @@ from beam_agents.kafka import KafkaSecurity
 # their length, so this bounds how short a lease may be.
 STORE_CALL_TIMEOUT_MS = 1_500
 
-_TOPIC_PARAMETERS = {"kafka": {"group"}, "sqlite": {"group", "lease_ms"}}
+_TOPIC_PARAMETERS = {"kafka": {"group", "session_timeout_ms"}, "sqlite": {"group", "lease_ms"}}
+# From below, what a broker can be configured to allow; from above, what a takeover may wait.
+_DURATIONS_MS = {"session_timeout_ms": (500, 300_000), "lease_ms": (1, 300_000)}
 
 _Port = TypeVar("_Port")
 
@@ -85,9 +87,13 @@ def topic_mistake(uri: str) -> str | None:
     unknown = sorted(set(topic.params) - _TOPIC_PARAMETERS[topic.scheme])
     if unknown:
         return f"{mask_uri(uri)!r} has an unknown parameter {unknown[0]!r}"
-    lease_ms = topic.params.get("lease_ms", "1")
-    if not lease_ms.isdecimal() or int(lease_ms) < 1:
-        return f"{mask_uri(uri)!r}: lease_ms must be a whole number of milliseconds above 0"
+    for name, (least, most) in _DURATIONS_MS.items():
+        text = topic.params.get(name, str(least))
+        if not (text.isdecimal() and least <= int(text) <= most):
+            return (
+                f"{mask_uri(uri)!r}: {name} must be a whole number of milliseconds "
+                f"from {least} to {most}"
+            )
     return None
 
 
@@ -115,11 +121,18 @@ def _scheme(table: Mapping[str, Scheme[_Port]], uri: str) -> Scheme[_Port]:
 
 
 def _kafka_source(uri: str, connections: Connections) -> Source:
-    from beam_agents.effector.backends.kafka_source import KafkaSource
+    from beam_agents.effector.backends.kafka_source import KAFKA_SESSION_TIMEOUT_MS, KafkaSource
 
     topic = TopicUri.parse(uri)
     group = topic.params.get("group", connections.consumer_group)
-    return KafkaSource(topic.hosts, topic.topic, group=group, security=connections.kafka)
+    session_timeout_ms = int(topic.params.get("session_timeout_ms", KAFKA_SESSION_TIMEOUT_MS))
+    return KafkaSource(
+        topic.hosts,
+        topic.topic,
+        group=group,
+        security=connections.kafka,
+        session_timeout_ms=session_timeout_ms,
+    )
 
 
 def _kafka_sink(uri: str, connections: Connections) -> Sink:

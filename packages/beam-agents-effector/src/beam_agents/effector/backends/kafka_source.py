@@ -18,6 +18,7 @@ from beam_agents.kafka import KafkaSecurity
 
 _LOG = logging.getLogger(__name__)
 
+KAFKA_SESSION_TIMEOUT_MS = 10_000
 _WAIT_MS = 1_000
 # A worker that waits for its tools, or for a stuck sink, does not fetch, and is alive all
 # the same. The heartbeat proves it: it runs on the event loop that does the work.
@@ -46,7 +47,7 @@ class KafkaSource:
         *,
         group: str,
         security: KafkaSecurity | None = None,
-        session_timeout_ms: int = 10_000,
+        session_timeout_ms: int = KAFKA_SESSION_TIMEOUT_MS,
         max_batch: int = 500,
     ) -> None:
         self._hosts = hosts
@@ -66,6 +67,9 @@ class KafkaSource:
             TopicMissing: There is no such topic.
         """
         arguments = await connected_arguments(self._hosts, self._topic, self._security)
+        # A rebalance holds back the answer to a request for as long as a session lasts.
+        patience_ms = max(arguments["request_timeout_ms"], 2 * self._session_timeout_ms)
+        arguments["request_timeout_ms"] = patience_ms
         consumer = AIOKafkaConsumer(
             **arguments,
             group_id=self._group,
