@@ -264,7 +264,7 @@ class TestMistakes:
         told = CliRunner().invoke(app, ["approvals", "ls"], env={"EFFECTOR_APPROVALS_TO": None})
 
         assert told.exit_code == 2
-        assert "EFFECTOR_APPROVALS_TO is not set" in told.stderr
+        assert "--approvals-to (or EFFECTOR_APPROVALS_TO) is missing" in told.stderr
 
     @pytest.mark.parametrize("uri", ["pubsub://p/t", "http://x", "sqlite:///typo.db?topic=t"])
     def test_a_topic_that_cannot_be_looked_through_is_a_mistake(
@@ -272,14 +272,14 @@ class TestMistakes:
     ) -> None:
         monkeypatch.chdir(tmp_path)
 
-        told = CliRunner().invoke(app, ["approvals", "ls", "--requests", uri])
+        told = CliRunner().invoke(app, ["approvals", "ls", "--approvals-to", uri])
 
         assert told.exit_code == 2
         assert len(told.stderr.splitlines()) == 1
 
     def test_a_broker_that_is_away_exits_with_1(self) -> None:
         told = CliRunner().invoke(
-            app, ["approvals", "ls", "--requests", "kafka://127.0.0.1:1/approvals"]
+            app, ["approvals", "ls", "--approvals-to", "kafka://127.0.0.1:1/approvals"]
         )
 
         assert told.exit_code == 1

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 approvals_app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 _IntentId = Annotated[str, typer.Argument(metavar="INTENT_ID", show_default=False)]
-_Requests = Annotated[
+_ApprovalsTo = Annotated[
     str | None,
     typer.Option(
-        metavar="URI", help="The topic of requests. [EFFECTOR_APPROVALS_TO]", show_default=False
+        metavar="URI",
+        help="Where the effector puts requests. [EFFECTOR_APPROVALS_TO]",
+        show_default=False,
     ),
 ]
 _Decisions = Annotated[
@@ -62,7 +64,7 @@ def _approvals() -> None:
 
 @approvals_app.command("ls")
 def _list(
-    requests: _Requests = None,
+    approvals_to: _ApprovalsTo = None,
     decisions: _Decisions = None,
     intent_keys: _IntentKeys = None,
     approval_keys: _ApprovalKeys = None,
@@ -74,14 +76,14 @@ def _list(
     """List the requests that wait for a person, the oldest first."""
     from beam_agents.effector.commands.approvals import list_requests
 
-    desk = _desk(requests, decisions, intent_keys, approval_keys)
+    desk = _desk(approvals_to, decisions, intent_keys, approval_keys)
     raise typer.Exit(list_requests(desk, everything=everything, as_json=as_json))
 
 
 @approvals_app.command("approve")
 def _approve(
     intent_id: _IntentId,
-    requests: _Requests = None,
+    approvals_to: _ApprovalsTo = None,
     decisions: _Decisions = None,
     intent_keys: _IntentKeys = None,
     approval_keys: _ApprovalKeys = None,
@@ -94,7 +96,7 @@ def _approve(
 
     raise typer.Exit(
         decide(
-            _desk(requests, decisions, intent_keys, approval_keys),
+            _desk(approvals_to, decisions, intent_keys, approval_keys),
             intent_id,
             approved=True,
             approver=approver,
@@ -108,7 +110,7 @@ def _approve(
 @approvals_app.command("deny")
 def _deny(
     intent_id: _IntentId,
-    requests: _Requests = None,
+    approvals_to: _ApprovalsTo = None,
     decisions: _Decisions = None,
     intent_keys: _IntentKeys = None,
     approval_keys: _ApprovalKeys = None,
@@ -126,7 +128,7 @@ def _deny(
 
     raise typer.Exit(
         decide(
-            _desk(requests, decisions, intent_keys, approval_keys),
+            _desk(approvals_to, decisions, intent_keys, approval_keys),
             intent_id,
             approved=False,
             approver=approver,
@@ -138,14 +140,14 @@ def _deny(
 
 
 def _desk(
-    requests: str | None,
+    approvals_to: str | None,
     decisions: str | None,
     intent_keys: str | None,
     approval_keys: str | None,
 ) -> Desk:
     from beam_agents.effector.commands.approvals import Desk
 
-    return Desk(requests, decisions, intent_keys, approval_keys)
+    return Desk(approvals_to, decisions, intent_keys, approval_keys)
 
 
 def _asked(shown: str, question: str) -> bool:

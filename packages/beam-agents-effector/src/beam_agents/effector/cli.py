@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from beam_agents.effector.approvals_cli import approvals_app
+from beam_agents.effector.audit_cli import audit_command
 from beam_agents.effector.options import Setting
 from beam_agents.effector.settings import SETTINGS
 
@@ -135,3 +136,4 @@ def _inspect(
 
 
 app.add_typer(approvals_app, name="approvals")
+app.command("audit")(audit_command)

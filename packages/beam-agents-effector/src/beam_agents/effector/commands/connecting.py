@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 from beam_agents.effector.errors import EffectorError, OperatorError
 from beam_agents.effector.reading import read_setting
@@ -42,7 +43,7 @@ def given_or_set(name: str, given: str | None) -> str:
     value = read_optional(name, given)
     if value is None:
         setting = SETTINGS_BY_NAME[name]
-        raise OperatorError(f"{setting.variable} is not set, and nothing is given instead")
+        raise OperatorError(f"{setting.flag} (or {setting.variable}) is missing")
     return value
 
 
@@ -52,7 +53,8 @@ def read_optional(name: str, given: str | None) -> str | None:
     Raises:
         ValueError: It is not what it must be.
     """
-    value = read_setting(SETTINGS_BY_NAME[name], {name: given}, os.environ)
+    setting = replace(SETTINGS_BY_NAME[name], default=None)
+    value = read_setting(setting, {name: given}, os.environ)
     return None if value is None else str(value)
 
 

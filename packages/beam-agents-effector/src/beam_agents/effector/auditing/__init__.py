@@ -1,0 +1,1 @@
+"""Judges, from what topics and ledgers hold, whether the guarantees were kept."""
