@@ -31,8 +31,5 @@ def _sdk() -> Path:
         return Path(chosen).resolve()
     gcloud = shutil.which("gcloud")
     if gcloud is None:
-        raise Unusable(
-            f"no gcloud on PATH; install the Google Cloud SDK (package google-cloud-cli),"
-            f" or set {SDK_VARIABLE} to its folder"
-        )
+        raise Unusable(f"no gcloud on PATH; install the Google Cloud SDK, or set {SDK_VARIABLE}")
     return Path(gcloud).resolve().parents[1]

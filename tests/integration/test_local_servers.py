@@ -39,6 +39,7 @@ class Workshop:
             "BEAM_AGENTS_SERVICES": str(self.folder),
             "BEAM_AGENTS_REDIS_PORT": str(self.redis_port),
             "BEAM_AGENTS_KAFKA_PORT": str(self.redis_port + 1),
+            "BEAM_AGENTS_BIGTABLE_PORT": str(self.redis_port + 6),
         }
         return subprocess.run(
             [str(LOCAL / action), *names],
@@ -117,8 +118,7 @@ def test_a_server_that_ends_at_once_shows_its_log(workshop: Workshop) -> None:
         ("kafka", "no java on PATH; install a Java runtime, 17 or later"),
         (
             "bigtable",
-            "no gcloud on PATH; install the Google Cloud SDK (package google-cloud-cli), or set"
-            " BEAM_AGENTS_CLOUD_SDK to its folder",
+            "no gcloud on PATH; install the Google Cloud SDK, or set BEAM_AGENTS_CLOUD_SDK",
         ),
     ],
 )
