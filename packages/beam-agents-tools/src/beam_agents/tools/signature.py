@@ -149,13 +149,27 @@ def _resolved(parameter: inspect.Parameter, source: Callable[..., object]) -> An
     """Evaluate an annotation in the module of the author, strings inside it included."""
     try:
         hint = _evaluated(parameter.annotation, source)
-        return _evaluated(_with_references(hint), source) if sys.version_info < (3, 11) else hint
+        if sys.version_info < (3, 11):
+            hint = _evaluated(_with_references(hint), source)
+        _keep(hint, parameter, source)
+        return hint
     except Exception as error:  # whatever evaluating the author's expression raises
         raise ToolDefinitionError(
             f"parameter {parameter.name!r}: its annotation {parameter.annotation!r} "
             f"cannot be resolved ({type(error).__name__}: {error}): define or import the type "
             "at module level, outside `if TYPE_CHECKING`"
         ) from error
+
+
+def _keep(hint: Any, parameter: inspect.Parameter, source: Callable[..., object]) -> None:
+    """Put the type in the place of the text that names it.
+
+    A function of `__main__` is pickled with its code, and without the module that could
+    evaluate the text once more where a pipeline runs.
+    """
+    annotations = getattr(source, "__annotations__", {})
+    if isinstance(annotations.get(parameter.name), str):
+        annotations[parameter.name] = hint
 
 
 def _evaluated(annotation: Any, source: Callable[..., object]) -> Any:
