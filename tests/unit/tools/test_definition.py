@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
 from typing import Annotated, Any
 
 import pytest
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from beam_agents.tools import (
     Applied,
@@ -111,6 +113,21 @@ def test_the_schema_has_descriptions_defaults_and_closed_objects() -> None:
     }
 
 
+class Slow(BaseModel):
+    wait: timedelta = timedelta(days=400)
+    price: Decimal = Decimal("4.2E+3")
+    tags: set[str] = {"a", "b"}
+
+
+def test_a_default_is_spelled_as_an_argument_would_have_to_be() -> None:
+    @tool
+    def f(slow: Slow, wait: timedelta = timedelta(days=400)) -> None: ...
+
+    slow = f.schema["$defs"]["Slow"]["properties"]
+    assert f.schema["properties"]["wait"]["default"] == "P400D"
+    assert [slow[name].get("default") for name in slow] == ["P400D", "4200", ["a", "b"]]
+
+
 def test_a_default_that_no_argument_could_be_is_not_published() -> None:
     @tool
     def f(x: int = None, y: object = object(), z: int = "7") -> None: ...  # type: ignore[assignment]  # noqa: RUF013
@@ -135,6 +152,8 @@ def test_a_description_in_the_annotation_wins() -> None:
 SCHEMA_PROGRAM = """
 import json, enum
 from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
 from typing import Literal
 from beam_agents.tools import tool
 

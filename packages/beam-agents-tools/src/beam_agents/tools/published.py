@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NoReturn
 
+from pydantic import RootModel
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import PydanticSerializationError
 from pydantic_core import core_schema as cs
 
+from beam_agents.tools.errors import ToolResultError
+from beam_agents.tools.results import encode_result
 from beam_agents.tools.secrecy import makes_secret
 
 # One spelling for each value. Without them pydantic also reads numbers in strings as
@@ -83,6 +88,15 @@ class PublishedJsonSchema(GenerateJsonSchema):
             if branch.get("type") == "string":
                 branch["pattern"] = DECIMAL_PATTERN
         return published
+
+    # --- defaults ---------------------------------------------------------------------------
+
+    def encode_default(self, default: Any) -> Any:
+        """Spell a default as it is spelled in the result of a model, or leave it out."""
+        try:
+            return json.loads(encode_result(RootModel[Any].model_construct(default)))
+        except ToolResultError as error:
+            raise PydanticSerializationError(str(error)) from error
 
     # --- secrets ----------------------------------------------------------------------------
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from enum import Enum
 from uuid import UUID
 
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
 
-from beam_agents.tools.canonical_json import canonical_json
 from beam_agents.tools.errors import CanonicalJsonError, ToolResultError
+from beam_agents.tools.exact_text import EXACT, exact_text
+from beam_agents.tools.json_writer import canonical_json
+from beam_agents.tools.model_results import Unwritable, opened_model
 
-# The last ones as pydantic writes them: times in ISO 8601, decimals and UUIDs as strings.
-_KNOWN = (Enum, BaseModel, datetime, date, time, timedelta, Decimal, UUID)
+_KNOWN = (Enum, BaseModel, UUID, *EXACT)
 
 
 def encode_result(value: object) -> bytes:
-    """Encode a tool's return value as canonical JSON.
+    """Encode a tool's return value as canonical JSON: the same bytes in each process.
 
-    Besides what JSON knows, dataclasses, pydantic models, enums, datetimes,
-    timedeltas, Decimals and UUIDs are encoded, at any depth.
+    Besides what JSON knows, dataclasses, pydantic models, enums, dates and times,
+    timedeltas, Decimals and UUIDs are encoded, at any depth. A model may hold all that
+    pydantic serializes; its sets are sorted.
 
     Raises:
         ToolResultError: For anything else, with its path and type.
@@ -39,10 +38,12 @@ def _jsonable(value: object) -> object:
     Raises:
         TypeError: It has no JSON form; the message says why.
     """
+    if isinstance(value, Unwritable):
+        raise TypeError(value.problem)
+    if isinstance(value, EXACT):
+        return exact_text(value)
     if isinstance(value, type) or not (isinstance(value, _KNOWN) or is_dataclass(value)):
         raise TypeError(f"{type(value).__qualname__} has no JSON form")
-    if isinstance(value, Decimal) and not value.is_finite():
-        raise TypeError("NaN and infinities have no JSON form")
     try:
         return _opened(value)
     except Exception as error:  # a model's serializers are the author's, and may raise anything
@@ -53,7 +54,7 @@ def _opened(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", by_alias=True)
+        return opened_model(value)
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    return to_jsonable_python(value)
+    return str(value)
