@@ -22,7 +22,7 @@ def open_intents(run: Run, staged: list[ToolIntent]) -> dict[str, OpenIntent]:
 
 def _opened(intent: ToolIntent) -> OpenIntent:
     # Staging wrote the arguments in canonical JSON.
-    digest = fingerprint(intent, is_canonical=True)
+    digest = fingerprint(intent, canonical_args=intent.args_json.encode())
     opened = OpenIntent(step=intent.step_index, kind=intent.kind, fingerprint=digest)
     if intent.kind == ToolIntent.APPROVAL:
         opened.grant_digest = grant_digest(

@@ -7,9 +7,10 @@ length, so that no two inputs share the same bytes. No time is ever covered.
 from __future__ import annotations
 
 from hashlib import sha256
+from struct import Struct
 
 from beam_agents._protos import ToolIntent
-from beam_agents.tools.canonical_json import canonical_json, parse_json
+from beam_agents.tools.document import Document
 from beam_agents.tools.errors import CanonicalJsonError
 
 
@@ -21,6 +22,8 @@ _ORIGIN = _prefixed(b"beam-agents/origin/v1")
 _FINGERPRINT = _prefixed(b"beam-agents/fingerprint/v1")
 _GRANT = _prefixed(b"beam-agents/grant/v1")
 _TRACE = _prefixed(b"beam-agents/trace/v1")
+
+_NUMBERS = Struct(">qqq")
 
 
 def origin_digest(payload: bytes, *, event_time_ms: int, event_id: str = "") -> bytes:
@@ -39,7 +42,7 @@ def origin_digest(payload: bytes, *, event_time_ms: int, event_id: str = "") -> 
     ).digest()[:16]
 
 
-def fingerprint(intent: ToolIntent, *, is_canonical: bool = False) -> bytes:
+def fingerprint(intent: ToolIntent, *, canonical_args: bytes | None = None) -> bytes:
     """Digest what an intent asks for, to 32 bytes.
 
     Two intents of one id and different fingerprints are different requests: a
@@ -47,16 +50,14 @@ def fingerprint(intent: ToolIntent, *, is_canonical: bool = False) -> bytes:
 
     Args:
         intent: The request.
-        is_canonical: Its `args_json` is canonical already, as its maker knows.
+        canonical_args: Its `args_json` in canonical form, where that is known already.
     """
-    args = intent.args_json.encode() if is_canonical else _canonical(intent.args_json)
+    args = _canonical(intent.args_json) if canonical_args is None else canonical_args
     return sha256(
         _FINGERPRINT
         + _prefixed(intent.namespace.encode())
         + _prefixed(intent.entity_key)
-        + _i64(intent.seq)
-        + _i64(intent.step_index)
-        + _i64(intent.kind or ToolIntent.TOOL)
+        + _NUMBERS.pack(intent.seq, intent.step_index, intent.kind or ToolIntent.TOOL)
         + _prefixed(intent.tool_name.encode())
         + _prefixed(args)
         + _prefixed(intent.origin_digest)
@@ -91,6 +92,6 @@ def _i64(number: int) -> bytes:
 
 def _canonical(args_json: str) -> bytes:
     try:
-        return canonical_json(parse_json(args_json))
+        return Document.read(args_json).canonical
     except CanonicalJsonError:
         return args_json.encode()  # refused later; until then it still needs a fingerprint

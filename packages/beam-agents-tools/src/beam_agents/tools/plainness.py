@@ -22,10 +22,12 @@ class Plain:
     Attributes:
         keys: How many keys all its objects have together.
         has_doubles: Whether it has any; all of them are ordinary.
+        keys_ascend: Whether the keys of every object come in the order of code points.
     """
 
     keys: int
     has_doubles: bool
+    keys_ascend: bool
 
 
 class _NotPlain(Exception):
@@ -35,14 +37,17 @@ class _NotPlain(Exception):
 def glance(value: object) -> Plain | None:
     """Look through a tree; None if anything in it is not plain."""
     doubles: list[float] = []
+    misplaced: list[str] = []
     try:
-        keys = _count_keys((value,), MAX_DEPTH, doubles)
+        keys = _count_keys((value,), MAX_DEPTH, doubles, misplaced)
     except _NotPlain:
         return None
-    return Plain(keys, bool(doubles))
+    return Plain(keys, bool(doubles), not misplaced)
 
 
-def _count_keys(members: Iterable[Any], depth: int, doubles: list[float]) -> int:
+def _count_keys(
+    members: Iterable[Any], depth: int, doubles: list[float], misplaced: list[str]
+) -> int:
     """Count the keys beneath some values. Runs for every document: types are compared by `is`."""
     keys = 0
     for member in members:
@@ -56,12 +61,16 @@ def _count_keys(members: Iterable[Any], depth: int, doubles: list[float]) -> int
         elif depth == 0:
             raise _NotPlain
         elif kind is dict:
+            before = ""
             for key in member:
                 if type(key) is not str:
                     raise _NotPlain
-            keys += len(member) + _count_keys(member.values(), depth - 1, doubles)
+                if key < before:
+                    misplaced.append(key)
+                before = key
+            keys += len(member) + _count_keys(member.values(), depth - 1, doubles, misplaced)
         elif kind is list or kind is tuple:
-            keys += _count_keys(member, depth - 1, doubles)
+            keys += _count_keys(member, depth - 1, doubles, misplaced)
         else:
             raise _NotPlain
     return keys
