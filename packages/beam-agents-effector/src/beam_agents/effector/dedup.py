@@ -71,7 +71,9 @@ GrantRule: TypeAlias = Callable[[GrantRecord | None, int], tuple[GrantRecord | N
 
 def clamp_ms(time_ms: int) -> int:
     """Bring a time that came over the wire into the range that every backend holds exactly."""
-    return max(-FOREVER_MS, min(time_ms, FOREVER_MS))
+    if -FOREVER_MS <= time_ms <= FOREVER_MS:
+        return time_ms
+    return FOREVER_MS if time_ms > 0 else -FOREVER_MS
 
 
 def live(record: DedupRecord | None, now_ms: int) -> DedupRecord | None:
@@ -102,9 +104,7 @@ def _end_ms(record: DedupRecord, now_ms: int, *, expires_at_ms: int, result_ttl_
 
 
 def _kept(record: DedupRecord, end_ms: int) -> DedupRecord:
-    if record.keep_until_ms == end_ms:
-        return record
-    return _owned(record, record.attempt, record.token, record.lease_until_ms, end_ms)
+    return record if record.keep_until_ms == end_ms else record._replace(keep_until_ms=end_ms)
 
 
 def _leased(
@@ -115,21 +115,15 @@ def _leased(
     The record outlives its lease, so that attempts are counted and late finishers judged.
     """
     until_ms = max(record.lease_until_ms, until_ms)
-    return _owned(record, attempt, token, until_ms, max(end_ms, until_ms))
-
-
-def _owned(
-    record: DedupRecord, attempt: int, token: str, lease_until_ms: int, end_ms: int
-) -> DedupRecord:
-    # In full, as `dataclasses.replace` takes several times as long, and this is for every intent.
+    # In full, as `_replace` takes several times as long, and this is for every intent.
     return DedupRecord(
         record.fingerprint,
         attempt,
         token,
-        lease_until_ms,
+        until_ms,
         record.invoked,
         record.result,
-        end_ms,
+        max(end_ms, until_ms),
     )
 
 
@@ -218,7 +212,7 @@ def mark_invoked(
     if record is None or not _owns(record, claim) or record.result is not None:
         return record, False
     if claim.attempt not in record.invoked:
-        record = replace(record, invoked=(*record.invoked, claim.attempt))
+        record = record._replace(invoked=(*record.invoked, claim.attempt))
     return record, True
 
 
@@ -270,7 +264,9 @@ def complete(
     if record.result is not None:
         return record, Stored(record.result)  # our own, whose acknowledgement was lost
     end_ms = _end_ms(record, now_ms, expires_at_ms=expires_at_ms, result_ttl_ms=result_ttl_ms)
-    return replace(record, result=result, keep_until_ms=end_ms), Stored(result)
+    fingerprint, attempt, token, lease_until_ms, invoked, _, _ = record
+    ended = DedupRecord(fingerprint, attempt, token, lease_until_ms, invoked, result, end_ms)
+    return ended, Stored(result)
 
 
 def record_refusal(
@@ -306,7 +302,7 @@ def record_refusal(
         return record, busy
     chosen = if_claimed if may_have_run else if_never_claimed
     # Without a token: an owner whose lease had ended learns that it was superseded.
-    return replace(record, token="", lease_until_ms=0, result=chosen), Stored(chosen)
+    return record._replace(token="", lease_until_ms=0, result=chosen), Stored(chosen)
 
 
 def release(
@@ -322,7 +318,7 @@ def release(
     if record is None or not _owns(record, claim) or record.result is not None:
         return record, False
     others = tuple(attempt for attempt in record.invoked if attempt != claim.attempt)
-    return replace(record, token="", lease_until_ms=0, invoked=others), True
+    return record._replace(token="", lease_until_ms=0, invoked=others), True
 
 
 def redeem(
