@@ -10,7 +10,7 @@ from paired import Pair, run
 from beam_agents._protos import AgentEnvelope, ToolResult
 from beam_agents.core.agent import Complete, Suspend, intent_id_for
 from beam_agents.core.context import ActivationContext
-from beam_agents.core.transform import Keyed
+from beam_agents.core.keyed import Keyed
 
 ELEMENTS = 20_000
 FEWER = 4_000  # where each has a state cell of its own

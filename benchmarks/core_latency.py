@@ -20,6 +20,7 @@ from beam_agents.core.agent import Complete
 from beam_agents.core.bundle import KeySession, run_together
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
+from beam_agents.core.slots import Slots
 
 CALL_S = 0.050
 ROUNDS = 100
@@ -44,7 +45,7 @@ def through_engine(engine: ActivationEngine, keys: int, round_: int) -> float:
         session.inbox.append((None, AgentEnvelope(entity_key=key, external_event=b"question")))
         sessions.append(session)
     began = time.perf_counter()
-    loop.run(run_together(engine, sessions, limit=keys))
+    loop.run(run_together(engine, sessions, Slots(keys)))
     for session in sessions:
         session.take()
         session.changed_cell()

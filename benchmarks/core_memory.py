@@ -14,6 +14,7 @@ from beam_agents.core.agent import Suspend
 from beam_agents.core.bundle import KeySession, run_together
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
+from beam_agents.core.slots import Slots
 
 KEYS = 100_000
 BUNDLE = 1_000
@@ -30,7 +31,7 @@ async def wait(ctx: ActivationContext) -> Suspend:
 def one_cell() -> int:
     """Return the bytes of a key's state that are not its snapshot."""
     session = _suspending(b"key-000000")
-    loop.run(run_together(ActivationEngine(wait, AgentConfig()), [session], limit=1))
+    loop.run(run_together(ActivationEngine(wait, AgentConfig()), [session], Slots(1)))
     return len(session.changed_cell() or b"") - len(SNAPSHOT)
 
 
@@ -42,7 +43,7 @@ def resident_per_key() -> float:
     before, _ = tracemalloc.get_traced_memory()
     for first in range(0, KEYS, BUNDLE):
         sessions = [_suspending(b"key-%06d" % index) for index in range(first, first + BUNDLE)]
-        loop.run(run_together(engine, sessions, limit=BUNDLE))
+        loop.run(run_together(engine, sessions, Slots(BUNDLE)))
         cells |= {session.key: session.changed_cell() for session in sessions}
     del sessions
     after, _ = tracemalloc.get_traced_memory()

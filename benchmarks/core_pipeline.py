@@ -22,7 +22,8 @@ from apache_beam.transforms.userstate import ReadModifyWriteStateSpec
 from beam_agents._protos import AgentEnvelope
 from beam_agents._protos.state_pb2 import KeyState
 from beam_agents.core.config import AgentConfig
-from beam_agents.core.transform import Keyed, RunAgent
+from beam_agents.core.keyed import Keyed
+from beam_agents.core.transform import RunAgent
 
 NOW_MS = 1_700_000_000_000
 Source = Callable[[], Iterator[Keyed]]

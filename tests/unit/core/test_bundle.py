@@ -14,6 +14,7 @@ from beam_agents.core.agent import Agent, Complete
 from beam_agents.core.bundle import KeySession, run_together
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
+from beam_agents.core.slots import Slots
 from beam_agents.core.state import encode
 from beam_agents.core.testing import AgentHarness
 from beam_agents.intents import KeyringError
@@ -46,7 +47,7 @@ def session(key: bytes, *events: bytes) -> KeySession[int]:
 
 
 def run(agent: Agent, sessions: list[KeySession[int]], limit: int = 100) -> None:
-    loop.run(run_together(ActivationEngine(agent, AgentConfig()), sessions, limit))
+    loop.run(run_together(ActivationEngine(agent, AgentConfig()), sessions, Slots(limit)))
 
 
 def outputs(opened: KeySession[int]) -> list[tuple[int, bytes]]:
@@ -75,6 +76,39 @@ def test_the_number_of_activations_at_once_is_limited() -> None:
     run(agent, [session(b"%d" % index, b"e") for index in range(50)], limit=7)
 
     assert agent.most == 7
+
+
+def test_bundles_of_one_process_share_the_limit() -> None:
+    agent, slots = Overlap(), Slots(7)
+    engine = ActivationEngine(agent, AgentConfig())
+    bundles = [[session(b"%d-%d" % (n, index), b"e") for index in range(20)] for n in range(3)]
+
+    async def run_all() -> None:
+        await asyncio.gather(*(run_together(engine, bundle, slots) for bundle in bundles))
+
+    loop.run(run_all())
+
+    assert agent.most == 7
+    assert all(outputs(each) for bundle in bundles for each in bundle)
+
+
+def test_a_small_bundle_need_not_wait_for_the_end_of_a_large_one() -> None:
+    ended: list[bytes] = []
+
+    async def agent(ctx: ActivationContext) -> Complete:
+        await asyncio.sleep(0)
+        ended.append(ctx.entity_key)
+        return Complete()
+
+    engine, slots = ActivationEngine(agent, AgentConfig()), Slots(1)
+    large, small = [session(b"%d" % index, b"e") for index in range(50)], [session(b"small", b"e")]
+
+    async def run_both() -> None:
+        await asyncio.gather(run_together(engine, large, slots), run_together(engine, small, slots))
+
+    loop.run(run_both())
+
+    assert ended.index(b"small") <= 1
 
 
 def test_emissions_carry_the_stamp_of_what_caused_them() -> None:
@@ -120,7 +154,7 @@ def test_a_bundle_that_fails_leaves_nothing_running() -> None:
     engine = Stuck()
 
     with pytest.raises(RuntimeError, match="a bug"):
-        loop.run(run_together(engine, [session(b"a", b"e"), session(b"bad", b"e")], 10))  # type: ignore[arg-type]
+        loop.run(run_together(engine, [session(b"a", b"e"), session(b"bad", b"e")], Slots(10)))  # type: ignore[arg-type]
     loop.run(asyncio.sleep(0))
 
     assert engine.cancelled
@@ -150,7 +184,7 @@ def test_an_abandoned_run_is_cancelled_and_not_reported_as_failed() -> None:
     unreadable.inbox.append((0, envelope))
 
     with pytest.raises(KeyringError):
-        loop.run(run_together(ActivationEngine(agent, config), [waiting, unreadable], 10))
+        loop.run(run_together(ActivationEngine(agent, config), [waiting, unreadable], Slots(10)))
     loop.run(asyncio.sleep(0))
 
     assert agent.ended == "cancelled"

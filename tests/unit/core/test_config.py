@@ -9,6 +9,7 @@ import pytest
 
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.errors import AgentConfigError
+from beam_agents.tools import tool
 
 
 def test_the_defaults_are_those_documented() -> None:
@@ -22,6 +23,12 @@ def test_the_defaults_are_those_documented() -> None:
     assert (config.max_parked_answers, config.parked_ms) == (64, 3_600_000)
     assert config.max_concurrent_activations == 100
     assert (config.traces, config.trace_payloads) == (False, False)
+
+
+@tool
+def echo_tool(text: str) -> str:
+    """Read-only."""
+    return text
 
 
 @pytest.mark.parametrize(
@@ -44,6 +51,7 @@ def test_the_defaults_are_those_documented() -> None:
         {"provider_factory": "my.module:make"},
         {"result_keys": 7},
         {"approval_keys": "k1=AAAA"},
+        {"tools": [echo_tool]},
     ],
 )
 def test_a_value_out_of_range_names_its_setting(setting: dict[str, Any]) -> None:
@@ -51,6 +59,11 @@ def test_a_value_out_of_range_names_its_setting(setting: dict[str, Any]) -> None
 
     with pytest.raises(AgentConfigError, match=name):
         AgentConfig(**setting)
+
+
+def test_a_list_of_tools_is_told_to_be_a_registry() -> None:
+    with pytest.raises(AgentConfigError, match=r"ToolRegistry\(first_tool, second_tool\)"):
+        AgentConfig(tools=[echo_tool])  # type: ignore[arg-type]
 
 
 def test_key_material_given_by_mistake_is_not_repeated() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
@@ -23,6 +24,8 @@ from beam_agents.core.errors import PipelineError
 from beam_agents.core.state import decode, encode
 from beam_agents.core.transform import RunAgent
 from beam_agents.intents.fingerprint import trace_id_for
+from beam_agents.io import AgentLoop
+from beam_agents.io.envelopes import EnvelopesToEnvelopes
 from tests.unit.core.agents import KEY, echo, pay
 from tests.unit.core.scenarios import answer, event, intents_of
 
@@ -58,9 +61,72 @@ def test_an_agent_that_cannot_be_pickled_is_refused_by_name() -> None:
         RunAgent(uses_a_client)
 
 
-def test_an_agent_that_cannot_be_called_is_refused() -> None:
-    with pytest.raises(PipelineError, match="async function"):
-        RunAgent("refund")  # type: ignore[arg-type]
+class Refunds:
+    """An agent with settings of its own."""
+
+    async def __call__(self, ctx: ActivationContext) -> Complete:
+        return Complete(ctx.event)
+
+    async def refund(self, ctx: ActivationContext) -> Complete:
+        return Complete(ctx.event)
+
+
+class SyncRefunds:
+    def __call__(self, ctx: ActivationContext) -> Complete:
+        return Complete(ctx.event)
+
+
+def sync_refund(ctx: ActivationContext) -> Complete:
+    return Complete(ctx.event)
+
+
+async def streamed_refund(ctx: ActivationContext) -> AsyncIterator[Complete]:
+    yield Complete(ctx.event)
+
+
+def yielded_refund(ctx: ActivationContext) -> Iterator[Complete]:
+    yield Complete(ctx.event)
+
+
+@functools.wraps(echo)
+def wrapped_echo(*args: Any) -> Any:
+    return echo(*args)
+
+
+def another_echo(ctx: ActivationContext) -> Awaitable[Complete]:
+    return echo(ctx)
+
+
+@pytest.mark.parametrize(
+    ("agent", "problem"),
+    [
+        ("refund", r"async function, not 'refund'"),
+        (Refunds, r"async function, not the class 'Refunds'"),
+        (sync_refund, r"'sync_refund' is not async: define it by `async def`"),
+        (SyncRefunds(), r"'SyncRefunds.__call__' is not async"),
+        (functools.partial(sync_refund), r"'sync_refund' is not async"),
+        (lambda ctx: Complete(), r"is not async"),
+        (streamed_refund, r"'streamed_refund' has a `yield`"),
+        (yielded_refund, r"'yielded_refund' has a `yield`"),
+    ],
+)
+def test_what_cannot_be_an_agent_is_refused(agent: Any, problem: str) -> None:
+    with pytest.raises(PipelineError, match=problem):
+        RunAgent(agent)
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [Refunds(), Refunds().refund, functools.partial(echo), wrapped_echo, another_echo],
+    ids=["object", "method", "partial", "wrapper", "awaitable"],
+)
+def test_whatever_gives_an_awaitable_is_an_agent(agent: Any) -> None:
+    RunAgent(agent)
+
+
+def test_a_config_that_is_none_is_refused() -> None:
+    with pytest.raises(PipelineError, match="config must be an AgentConfig, not 'billing'"):
+        RunAgent(echo, "billing")  # type: ignore[arg-type]
 
 
 def test_two_agents_of_one_namespace_are_refused() -> None:
@@ -78,13 +144,66 @@ def test_agents_of_different_namespaces_share_a_pipeline() -> None:
     events | "Second" >> RunAgent(echo, AgentConfig(namespace="b"))
 
 
-def test_keys_declared_as_text_are_refused() -> None:
-    typed = source(beam.Pipeline(), event(KEY, b"e", 1)) | "Text" >> beam.Map(
-        lambda pair: (pair[0].decode(), pair[1])
-    ).with_output_types(tuple[str, AgentEnvelope])
+ENVELOPE = event(KEY, b"e", 1)
 
-    with pytest.raises(PipelineError, match="keys of bytes, not str"):
-        typed | RunAgent(echo)
+
+@pytest.mark.parametrize(
+    ("elements", "problem"),
+    [
+        ([(KEY.decode(), ENVELOPE)], r"not tuple\[str, .*AgentEnvelope\].*str\.encode"),
+        ([ENVELOPE], r"not AgentEnvelope.*beam\.Map\(lambda e: \(e\.entity_key, e\)\)"),
+        ([(KEY, b"e")], r"not tuple\[bytes, bytes\]"),
+        ([(KEY, ENVELOPE, 1)], r"tuple\[bytes, AgentEnvelope\], not tuple"),
+        ([b"e"], r"not bytes"),
+        ([b"e", "e"], r"not typing.Union\[bytes, str\]|not bytes \| str"),
+    ],
+)
+def test_elements_whose_hint_is_of_something_else_are_refused(
+    elements: list[Any], problem: str
+) -> None:
+    events = beam.Pipeline() | beam.Create(elements)
+
+    with pytest.raises(PipelineError, match=problem):
+        events | RunAgent(echo)
+
+
+def anything(element: Any) -> Any:
+    return element
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        beam.Create([(KEY, ENVELOPE)]),
+        beam.Create([]),
+        beam.Create([ENVELOPE]) | beam.Map(lambda e: (e.entity_key, e)),
+        beam.Create([ENVELOPE]) | beam.Map(anything).with_output_types(Any),
+        beam.Create([(KEY, ENVELOPE), (KEY.decode(), ENVELOPE)]),
+    ],
+    ids=["keyed", "empty", "inferred", "any", "mixed"],
+)
+def test_elements_whose_hint_says_no_such_thing_are_taken(events: Any) -> None:
+    beam.Pipeline() | events | RunAgent(echo)
+
+
+def test_a_reader_in_place_of_its_envelopes_is_refused() -> None:
+    read = beam.Pipeline() | beam.Create([b""]) | EnvelopesToEnvelopes()
+
+    with pytest.raises(PipelineError, match=r"apply this to its \.envelopes"):
+        read | RunAgent(echo)
+    with pytest.raises(PipelineError, match=r"apply this to its \.envelopes"):
+        read | AgentLoop(
+            echo,
+            results_from="sqlite:///bus.db?topic=results",
+            intents_to="sqlite:///bus.db?topic=intents",
+        )
+
+
+def test_several_collections_at_once_are_refused() -> None:
+    events = beam.Pipeline() | beam.Create([(KEY, ENVELOPE)])
+
+    with pytest.raises(PipelineError, match="one PCollection"):
+        (events, events) | RunAgent(echo)
 
 
 def test_keys_that_turn_out_to_be_no_bytes_are_reported() -> None:

@@ -14,6 +14,7 @@ from beam_agents.core.activation import ActivationEngine
 from beam_agents.core.emissions import Emission, Outgoing
 from beam_agents.core.invocation import ABANDONED
 from beam_agents.core.metrics import Metric
+from beam_agents.core.slots import Slots
 from beam_agents.core.state import Unreadable, decode, encode
 
 Stamp = TypeVar("Stamp")
@@ -55,9 +56,9 @@ class KeySession(Generic[Stamp]):
 
 
 async def run_together(
-    engine: ActivationEngine, sessions: Sequence[KeySession[Stamp]], limit: int
+    engine: ActivationEngine, sessions: Sequence[KeySession[Stamp]], slots: Slots
 ) -> Counter[Metric]:
-    """Empty the inboxes: different keys at once, up to `limit`; each key in order.
+    """Empty the inboxes: different keys at once, as slots are free; each key in order.
 
     Returns what is to be counted. The emissions stay with the sessions.
     """
@@ -66,9 +67,10 @@ async def run_together(
 
     async def work() -> None:
         for session in waiting:  # shared: each takes the next key that nobody has taken
-            await _run_one(engine, session, counts)
+            async with slots:  # a key at a time, so that another bundle gets its turn
+                await _run_one(engine, session, counts)
 
-    workers = [asyncio.ensure_future(work()) for _ in range(min(limit, len(sessions)))]
+    workers = [asyncio.ensure_future(work()) for _ in range(min(slots.limit, len(sessions)))]
     try:
         done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
         for worker in done:

@@ -46,7 +46,7 @@ class AgentConfig:
         max_event_age_ms: Events older than this when received are refused as stale.
         max_snapshot_bytes: Limit of one suspension's snapshot.
         max_state_bytes: Limit of all that is kept for a key.
-        max_concurrent_activations: Of different keys, in one bundle.
+        max_concurrent_activations: Of different keys at once, in one worker process.
         result_keys: Keyring that verifies `ToolResult`s: "env:VAR", "file:/path" or a callable.
         approval_keys: Keyring that verifies `Approval`s.
         traces: Emit an `ActivationTrace` for each run of the agent function.
@@ -90,6 +90,7 @@ class AgentConfig:
         self._require_choice("on_resume_error", get_args(OnResumeError))
         self._require_choice("while_suspended", get_args(WhileSuspended))
         self._require_callable("provider_factory", "pass a function that makes the client")
+        self._require_registry()
         self._require_keyring("result_keys")
         self._require_keyring("approval_keys")
         if self.trace_payloads and not self.traces:
@@ -113,6 +114,15 @@ class AgentConfig:
         value = getattr(self, name)
         if value is not None and not callable(value):
             raise AgentConfigError(f"{name} must be callable, not {value!r}: {fix}")
+
+    def _require_registry(self) -> None:
+        from beam_agents.tools import ToolRegistry
+
+        if self.tools is not None and not isinstance(self.tools, ToolRegistry):
+            raise AgentConfigError(
+                f"tools must be a ToolRegistry, not {self.tools!r:.200}: "
+                "pass ToolRegistry(first_tool, second_tool)"
+            )
 
     def _require_keyring(self, name: str) -> None:
         value = getattr(self, name)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from typing import Any
 
 import apache_beam as beam
@@ -37,13 +38,14 @@ from beam_agents._protos import (
     Completion,
     ToolIntent,
 )
-from beam_agents.core import key_states, loop
+from beam_agents.core import error_log, key_states, loop
 from beam_agents.core.activation import ActivationEngine
 from beam_agents.core.agent import Agent
 from beam_agents.core.bundle import Input, KeySession, run_together
 from beam_agents.core.clock import next_due_ms
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.metrics import NAMESPACE, Metric
+from beam_agents.core.slots import slots_of
 from beam_agents.core.stalls import Stall
 from beam_agents.core.state import Unreadable
 
@@ -123,10 +125,19 @@ class RunAgentDoFn(beam.DoFn):
         self._agent_name = getattr(agent, "__qualname__", type(agent).__name__)
         self._config = config
         self._token = token
+        self._running: Future[Counter[Metric]] | None = None
+        self._is_down = False
 
     def setup(self) -> None:
         """Make the engine; the expensive parts are the process's own."""
         self._engine = ActivationEngine(self._agent, self._config, self._token)
+        self._slots = slots_of(self._token, self._config.max_concurrent_activations)
+
+    def teardown(self) -> None:
+        """Cancel what still runs: nobody will take what comes of it."""
+        self._is_down = True
+        if self._running is not None:
+            self._running.cancel()
 
     def start_bundle(self) -> None:
         """Forget what an attempt that failed had collected."""
@@ -183,13 +194,17 @@ class RunAgentDoFn(beam.DoFn):
     def _run(self) -> Iterator[Any]:
         """Run the agent for what was collected, and emit what comes of it."""
         sessions, self._waiting, self._collected = self._waiting, [], 0
-        limit = self._config.max_concurrent_activations
-        running = run_together(self._engine, sessions, limit)
-        self._metrics.update(loop.run(running, on_stall=self._warn_of_stall))
+        self._running = loop.submit(run_together(self._engine, sessions, self._slots))
+        if self._is_down:  # since before there was anything to cancel
+            self._running.cancel()
+        counts = loop.wait_for(self._running, on_stall=self._warn_of_stall)
+        self._metrics.update(counts)
         for session in sessions:
             for cause, emission in session.take():
                 stamped = cause.with_value(emission)
                 tag = _TAG_OF.get(type(emission))
+                if isinstance(emission, ActivationErrorRecord):
+                    error_log.of_process.tell(emission)
                 yield stamped if tag is None else TaggedOutput(tag, stamped)
 
     def _warn_of_stall(self, stall: Stall) -> None:

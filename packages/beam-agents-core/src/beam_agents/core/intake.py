@@ -34,7 +34,7 @@ class Intake:
     def is_well_formed(self, turn: Turn, envelope: AgentEnvelope) -> bool:
         """Refuse what no part of the engine could make sense of."""
         if envelope.entity_key != turn.key:
-            problem = f"its entity_key {envelope.entity_key!r} is not the element's key"
+            problem = "its entity_key is not the element's key"
         elif envelope.WhichOneof("payload") is None:
             problem = "it has no payload"
         elif not has_plausible_times(envelope):

@@ -26,14 +26,24 @@ _thread: threading.Thread | None = None
 
 
 def run(coroutine: Coroutine[Any, Any, T], on_stall: Callable[[Stall], None] | None = None) -> T:
-    """Run a coroutine on the process's loop, and block until it is done.
+    """Run a coroutine on the process's loop, and block until it is done; see `wait_for`."""
+    return wait_for(submit(coroutine), on_stall)
+
+
+def submit(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    """Begin a coroutine on the process's loop; cancelling the future cancels it there."""
+    loop, _ = _running_loop()
+    return asyncio.run_coroutine_threadsafe(coroutine, loop)
+
+
+def wait_for(future: Future[T], on_stall: Callable[[Stall], None] | None = None) -> T:
+    """Block until what was submitted is done, and return or raise as it did.
 
     Args:
-        coroutine: What to run.
+        future: From `submit`.
         on_stall: Called on this thread while the loop stands still.
     """
     loop, thread = _running_loop()
-    future: Future[T] = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         if on_stall is not None:
             for stall in stalls_until(future, loop, thread):

@@ -22,6 +22,7 @@ from beam_agents.core.clock import next_due_ms
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.emissions import Outgoing
 from beam_agents.core.metrics import Metric
+from beam_agents.core.slots import Slots
 from beam_agents.core.state import Unreadable, decode
 from beam_agents.intents.fingerprint import fingerprint, grant_digest
 
@@ -47,6 +48,7 @@ class AgentHarness:
     def __init__(self, agent: Agent, config: AgentConfig | None = None) -> None:
         self._config = config if config is not None else AgentConfig()
         self._engine = ActivationEngine(agent, self._config, token=uuid.uuid4().hex)
+        self._slots = Slots(1)
         self._cells: dict[bytes, bytes] = {}
         self.now_ms = 0
         self.outputs: list[bytes] = []
@@ -179,7 +181,7 @@ class AgentHarness:
     def _turn(self, key: bytes, item: Input) -> None:
         session: KeySession[None] = KeySession(key, self._cells.get(key))
         session.inbox.append((None, item))
-        self.metrics.update(loop.run(run_together(self._engine, [session], limit=1)))
+        self.metrics.update(loop.run(run_together(self._engine, [session], self._slots)))
         cell = session.changed_cell()
         if cell is not None:
             self._cells[key] = cell

@@ -19,12 +19,13 @@ from beam_agents._protos import (
     Completion,
     ToolIntent,
 )
+from beam_agents.core import error_log
 from beam_agents.core.agent import Agent
+from beam_agents.core.agent_kind import problem_of
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.dofn import COMPLETIONS, ERRORS, INTENTS, OUTPUT, TRACES, RunAgentDoFn
 from beam_agents.core.errors import PipelineError
-
-Keyed = tuple[bytes, AgentEnvelope]
+from beam_agents.core.keyed import Keyed, require_keyed_envelopes
 
 # Two agents of one namespace would mint the same intent ids for a key.
 _namespaces: WeakKeyDictionary[beam.Pipeline, dict[str, str]] = WeakKeyDictionary()
@@ -56,22 +57,25 @@ class RunAgent(beam.PTransform[PCollection[Keyed], AgentOutputs]):
         config: Its settings.
 
     Raises:
-        PipelineError: The agent cannot be called or pickled; when applied: the
-            input is windowed or not keyed by bytes, or the namespace is taken.
+        PipelineError: The agent is no async function, or cannot be pickled; when
+            applied: the input is windowed or no keyed envelopes, or the namespace is
+            taken.
     """
 
     def __init__(self, agent: Agent, config: AgentConfig | None = None) -> None:
         super().__init__()
-        if not callable(agent):
-            raise PipelineError(f"the agent must be an async function, not {agent!r}")
+        if problem := problem_of(agent):
+            raise PipelineError(problem)
+        if config is not None and not isinstance(config, AgentConfig):
+            raise PipelineError(f"config must be an AgentConfig, not {config!r:.200}")
         self._config = config if config is not None else AgentConfig()
         self._dofn = RunAgentDoFn(agent, self._config, token=uuid.uuid4().hex)
         _require_picklable(self._dofn)
 
     def expand(self, pcoll: PCollection[Keyed]) -> AgentOutputs:
         """Build the step that checks keys, and the one that runs the agent."""
+        require_keyed_envelopes(pcoll)
         _require_global_window(pcoll)
-        _require_keyed_by_bytes(pcoll.element_type)
         self._take_namespace(pcoll.pipeline)
         # A typed step of our own: without it the key's coder would be guessed.
         keyed, malformed = pcoll | "CheckKeys" >> beam.ParDo(
@@ -110,16 +114,19 @@ class _CheckKeys(beam.DoFn):
             case (bytes(), AgentEnvelope()):
                 return (element,)
             case (key, AgentEnvelope() as envelope):
-                problem = f"the key {key!r} must be bytes: encode it, as by str.encode()"
-                return (TaggedOutput(ERRORS, self._malformed(problem, envelope)),)
+                kind = type(key).__name__
+                problem = f"the key must be bytes, not {kind}: encode it, as by str.encode()"
+                return (self._malformed(problem, envelope),)
             case _:
                 problem = f"{element!r:.200} must be (bytes, AgentEnvelope)"
-                return (TaggedOutput(ERRORS, self._malformed(problem, None)),)
+                return (self._malformed(problem, None),)
 
-    def _malformed(self, detail: str, envelope: AgentEnvelope | None) -> ActivationErrorRecord:
-        return ActivationErrorRecord(
+    def _malformed(self, detail: str, envelope: AgentEnvelope | None) -> Any:
+        record = ActivationErrorRecord(
             reason="malformed", detail=detail, envelope=envelope, namespace=self._namespace
         )
+        error_log.of_process.tell(record)
+        return TaggedOutput(ERRORS, record)
 
 
 def _require_picklable(dofn: RunAgentDoFn) -> None:
@@ -138,12 +145,4 @@ def _require_global_window(pcoll: PCollection[Any]) -> None:
         raise PipelineError(
             f"RunAgent needs the global window, not {windowing!r}: intent ids would collide "
             "across windows; apply WindowInto(GlobalWindows()) before it"
-        )
-
-
-def _require_keyed_by_bytes(element_type: Any) -> None:
-    parts = getattr(element_type, "tuple_types", None)
-    if parts and parts[0] not in (bytes, Any) and isinstance(parts[0], type):
-        raise PipelineError(
-            f"RunAgent needs keys of bytes, not {parts[0].__name__}: encode them before it"
         )

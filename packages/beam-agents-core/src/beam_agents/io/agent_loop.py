@@ -16,7 +16,9 @@ from beam_agents._protos import (
 )
 from beam_agents.core.agent import Agent
 from beam_agents.core.config import AgentConfig
+from beam_agents.core.keyed import require_keyed_envelopes
 from beam_agents.core.transform import RunAgent
+from beam_agents.io.address import Credentials
 from beam_agents.io.envelopes import Envelopes
 from beam_agents.io.read import ReadDecisions, ReadResults
 from beam_agents.io.write import WriteErrors, WriteIntents
@@ -56,6 +58,7 @@ class AgentLoop(beam.PTransform[Any, LoopOutputs]):
         decisions_from: The topic of approvals, if people decide.
         errors_to: Where to write error records; they are on `.errors` in any case.
         signer: Signs the intents.
+        kafka: How to log in to Kafka, for all topics that are there.
     """
 
     def __init__(
@@ -68,27 +71,29 @@ class AgentLoop(beam.PTransform[Any, LoopOutputs]):
         decisions_from: str | None = None,
         errors_to: str | None = None,
         signer: Signer | None = None,
+        kafka: Credentials | None = None,
     ) -> None:
         super().__init__()
         self._agent = RunAgent(agent, config=config)
-        self._read_results = ReadResults(results_from)
-        self._read_decisions = None if decisions_from is None else ReadDecisions(decisions_from)
-        self._write_intents = WriteIntents(intents_to, signer)
-        self._write_errors = None if errors_to is None else WriteErrors(errors_to)
+        self._read_results = ReadResults(results_from, kafka=kafka)
+        self._read_decisions = decisions_from and ReadDecisions(decisions_from, kafka=kafka)
+        self._write_intents = WriteIntents(intents_to, signer, kafka=kafka)
+        self._write_errors = errors_to and WriteErrors(errors_to, kafka=kafka)
 
     def expand(self, events: PCollection[tuple[bytes, AgentEnvelope]]) -> LoopOutputs:
         """Close the loop."""
+        require_keyed_envelopes(events)
         answers = self._answers(events.pipeline)
         keyed = (events, *(each.envelopes for each in answers)) | "Join" >> beam.Flatten()
         agent = keyed | "Agent" >> self._agent
         errors = (agent.errors, *(each.errors for each in answers)) | "Errors" >> beam.Flatten()
         _ = agent.intents | "WriteIntents" >> self._write_intents
-        if self._write_errors is not None:
+        if self._write_errors:
             _ = errors | "WriteErrors" >> self._write_errors
         return LoopOutputs(agent.output, agent.completions, agent.intents, errors, agent.traces)
 
     def _answers(self, pipeline: beam.Pipeline) -> list[Envelopes]:
         answers = [pipeline | "Results" >> self._read_results]
-        if self._read_decisions is not None:
+        if self._read_decisions:
             answers.append(pipeline | "Decisions" >> self._read_decisions)
         return answers
