@@ -95,4 +95,4 @@ def test_a_write_that_fails_fails_the_bundle(tmp_path: Path) -> None:
 
 def test_a_topic_that_cannot_be_written_is_refused_where_the_pipeline_is_built() -> None:
     with pytest.raises(UriError, match="supported are sqlite://"):
-        WriteIntents("kafka://broker:9092/intents")
+        WriteIntents("memory://intents")

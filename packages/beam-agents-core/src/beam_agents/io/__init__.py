@@ -8,7 +8,7 @@ from beam_agents.io.envelopes import (
     EventsToEnvelopes,
     ResultsToEnvelopes,
 )
-from beam_agents.io.errors import StateFileError
+from beam_agents.io.errors import StateFileError, TopicUnavailable
 from beam_agents.io.live import LocalLoopResult, LocalLoopRunner
 from beam_agents.io.read import ReadDecisions, ReadEnvelopes, ReadEvents, ReadResults
 from beam_agents.io.records import InboundRecord, OutboundRecord
@@ -19,6 +19,7 @@ from beam_agents.io.write import (
     WriteIntents,
     WriteRecords,
 )
+from beam_agents.kafka import KafkaSecurity
 
 __all__ = [
     "AgentLoop",
@@ -28,6 +29,7 @@ __all__ = [
     "EventsToEnvelopes",
     "InboundRecord",
     "IntentsToRecords",
+    "KafkaSecurity",
     "LocalLoopResult",
     "LocalLoopRunner",
     "LoopOutputs",
@@ -38,6 +40,7 @@ __all__ = [
     "ReadResults",
     "ResultsToEnvelopes",
     "StateFileError",
+    "TopicUnavailable",
     "WriteCompletions",
     "WriteErrors",
     "WriteIntents",

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from beam_agents.io.records import InboundRecord
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a log is read next, and its watermark once all before that is processed."""
+
+    next_offset: int
+    watermark_ms: int
 
 
 @dataclass(frozen=True)
@@ -15,18 +23,18 @@ class Batch:
 
     Attributes:
         records: What was read; the next batch is read when all of it is done.
-        next_offset: Where the next batch begins.
         held_at_ms: The timestamp of the records in the pipeline. They are as old as
             the source's watermark was before them, so that no timer which their
             own event times come before can fire until they are processed.
         watermark_ms: The source's watermark once they are.
+        progress: How far the topic's logs are once they are, by log id.
         wakes: Keys whose state was restored, by namespace, for their agents to look at.
     """
 
     records: Sequence[InboundRecord]
-    next_offset: int
     held_at_ms: int
     watermark_ms: int
+    progress: Mapping[str, Progress] = field(default_factory=dict)
     wakes: Sequence[tuple[str, bytes]] = ()
 
 

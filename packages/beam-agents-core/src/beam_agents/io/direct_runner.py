@@ -29,10 +29,9 @@ from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.timestamp import Timestamp
 
 from beam_agents._protos import AgentEnvelope
-from beam_agents.core.errors import PipelineError
+from beam_agents.io.address import TopicAddress
 from beam_agents.io.batches import Batch, Feed
 from beam_agents.io.records import InboundRecord
-from beam_agents.io.schemes import check_reader
 
 # No activation has this seq: to the engine it means "look whether your timer is set".
 _WAKE = AgentEnvelope.Retry(seq=-1)
@@ -48,27 +47,21 @@ class LiveRunner(BundleBasedDirectRunner):
 
 
 class LiveRead(beam.PTransform[PBegin, PCollection[InboundRecord]]):
-    """Reads a topic live; a primitive that `LocalLoopRunner` evaluates.
+    """Reads a topic live; a primitive that only `LiveRunner` evaluates.
 
     Args:
-        uri: The topic.
+        address: The topic.
     """
 
     feed: Feed
     pipeline: Pipeline
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, address: TopicAddress) -> None:
         super().__init__()
-        self.uri = check_reader(uri)
+        self.address = address
 
     def expand(self, begin: PBegin) -> PCollection[InboundRecord]:
         """Make the unbounded output."""
-        runner = begin.pipeline.runner
-        if not isinstance(runner, LiveRunner):
-            raise PipelineError(
-                f"{type(runner).__name__} cannot read {self.uri!r}: "
-                "sqlite:// topics are read by beam_agents.io.LocalLoopRunner"
-            )
         return PCollection(begin.pipeline, element_type=InboundRecord, is_bounded=False)
 
     def get_windowing(self, inputs: Any) -> beam.Windowing:
@@ -104,17 +97,19 @@ class DirectRun:
         return metrics
 
 
-def live_reads(pipeline: Pipeline) -> list[LiveRead]:
-    """Return the live sources of a pipeline."""
-    reads: list[LiveRead] = []
+def steps_of(pipeline: Pipeline) -> list[Any]:
+    """Return the transforms of which a pipeline is made, composite ones too."""
+    transforms: list[Any] = []
 
     class Visitor(PipelineVisitor):
         def visit_transform(self, step: AppliedPTransform) -> None:
-            if isinstance(step.transform, LiveRead):
-                reads.append(step.transform)
+            transforms.append(step.transform)
+
+        def enter_composite_transform(self, step: AppliedPTransform) -> None:
+            transforms.append(step.transform)
 
     pipeline.visit(Visitor())
-    return reads
+    return transforms
 
 
 class _LiveReadEvaluator(_TransformEvaluator):

@@ -7,3 +7,7 @@ from beam_agents.core.errors import AgentError
 
 class StateFileError(AgentError):
     """The live loop's state file cannot be used; the message says why."""
+
+
+class TopicUnavailable(AgentError, ConnectionError):
+    """A topic cannot be read or written; the message says why in one line."""

@@ -17,9 +17,11 @@ from apache_beam.runners.runner import PipelineResult, PipelineState
 
 from beam_agents.core import key_states
 from beam_agents.core.errors import PipelineError
-from beam_agents.io.direct_runner import DirectRun, LiveRunner, live_reads
+from beam_agents.io.direct_runner import DirectRun, LiveRead, LiveRunner, steps_of
 from beam_agents.io.live_loop import LiveLoop
+from beam_agents.io.schemes import open_writer
 from beam_agents.io.state_file import StateFile
+from beam_agents.io.write import WriteRecords
 
 _LOOK_S = 0.05
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -62,23 +64,35 @@ class LocalLoopRunner(LiveRunner):
         Raises:
             PipelineError: It has no live source, or another live loop runs in this process.
             StateFileError: Another process runs on the state file.
+            TopicUnavailable: A topic cannot be read or written.
         """
         options.view_as(StandardOptions).streaming = True
-        reads = live_reads(pipeline)
-        if not reads:
+        if not any(isinstance(step, LiveRead) for step in steps_of(pipeline)):
             raise PipelineError("nothing is read live: begin with beam_agents.io.ReadEvents")
         if key_states.installed() is not None:
             raise PipelineError("another live loop runs in this process: stop it first")
         state = StateFile(self._path)
         try:
-            loop = LiveLoop(state, batch_size=self._batch_size, clock_ms=self._clock_ms)
-            for read in reads:
-                read.feed = loop.add_feed(read.uri)
-            key_states.install(state)
-            return LocalLoopResult(loop, state, self.start(pipeline, options))
+            return self._run(pipeline, options, state)
         except BaseException:
             key_states.install(None)
             state.close()
+            raise
+
+    def _run(
+        self, pipeline: Pipeline, options: PipelineOptions, state: StateFile
+    ) -> LocalLoopResult:
+        loop = LiveLoop(state, batch_size=self._batch_size, clock_ms=self._clock_ms)
+        try:
+            for step in steps_of(pipeline):
+                if isinstance(step, LiveRead):
+                    step.feed = loop.add_feed(step.address)
+                elif isinstance(step, WriteRecords):
+                    open_writer(step.address)  # what is wrong with it is to be known now
+            key_states.install(state)
+            return LocalLoopResult(loop, state, self.start(pipeline, options))
+        except BaseException:
+            loop.close()
             raise
 
 
@@ -130,6 +144,7 @@ class LocalLoopResult(PipelineResult):
     def _end(self, state: str) -> None:
         self._run.shut_down()
         key_states.install(None)
+        self._loop.close()
         self._state_file.close()
         self._state = state
 

@@ -18,8 +18,10 @@ from itertools import islice
 
 from beam_agents.core.clock import EARLIEST_MS
 from beam_agents.core.errors import PipelineError
+from beam_agents.io.address import TopicAddress
 from beam_agents.io.batches import Batch
-from beam_agents.io.schemes import open_reader
+from beam_agents.io.log_feed import LogFeed
+from beam_agents.io.schemes import idle_after_ms, open_reader, partitions
 from beam_agents.io.state_file import Checkpoint, StateFile
 from beam_agents.io.topic_feed import TopicFeed
 
@@ -50,25 +52,23 @@ class LiveLoop:
         self._round_is_open = False
         self._wakes = deque(state.keys())
 
-    def add_feed(self, uri: str) -> TopicFeed:
+    def add_feed(self, address: TopicAddress) -> TopicFeed:
         """Open a topic, at the position of the last checkpoint.
 
         Raises:
             PipelineError: The pipeline reads this topic already.
+            TopicUnavailable: It cannot be read.
         """
-        reader, idle_after_ms = open_reader(uri)
-        if any(reader.log_id == feed.log_id for feed in self._feeds):
-            raise PipelineError(f"{uri!r} is read twice: read it once, and use the output twice")
-        last = self._state.last
-        feed = TopicFeed(
-            self,
-            reader,
-            next_offset=last.positions.get(reader.log_id, 0),
-            watermark_ms=EARLIEST_MS if last.watermark_ms is None else last.watermark_ms,
-            idle_after_ms=idle_after_ms,
-        )
+        feed = TopicFeed(self)
         self._feeds.append(feed)
+        for partition in partitions(address):
+            feed.logs.append(self._open_log(address, partition))
         return feed
+
+    def close(self) -> None:
+        """Let go of what the topics are read by."""
+        for feed in self._feeds:
+            feed.close()
 
     def stop(self) -> None:
         """Ask the loop to stop after its next checkpoint; `stopped` is set then."""
@@ -91,6 +91,22 @@ class LiveLoop:
         for _ in range(count):
             self._wakes.popleft()
 
+    def _open_log(self, address: TopicAddress, partition: int) -> LogFeed:
+        reader = open_reader(address, partition)
+        last = self._state.last
+        if any(reader.log_id == log.log_id for feed in self._feeds for log in feed.logs):
+            reader.close()
+            raise PipelineError(
+                f"{str(address)!r} is read twice: read it once, and use the output twice"
+            )
+        offset = last.positions.get(reader.log_id)
+        return LogFeed(
+            reader,
+            next_offset=reader.first_offset() if offset is None else offset,
+            watermark_ms=EARLIEST_MS if last.watermark_ms is None else last.watermark_ms,
+            idle_after_ms=idle_after_ms(address.uri),
+        )
+
     def _begin_round(self, is_quiet: Callable[[], bool]) -> bool:
         """Save and wait; False where no source may hand out records in this round."""
         if not is_quiet():
@@ -98,7 +114,9 @@ class LiveLoop:
             # would be to pass over what it has not done.
             time.sleep(_TICK_S)
             return False
-        self._state.checkpoint(self._here())
+        if self._state.checkpoint(self._here()):
+            for feed in self._feeds:
+                feed.commit()
         if self._stopping.is_set():
             self.stopped.set()
             time.sleep(_TICK_S)
@@ -107,11 +125,11 @@ class LiveLoop:
         return True
 
     def _here(self) -> Checkpoint:
-        positions = {feed.log_id: feed.next_offset for feed in self._feeds}
+        positions = {log.log_id: log.next_offset for feed in self._feeds for log in feed.logs}
         return Checkpoint(positions, min(feed.watermark_ms for feed in self._feeds))
 
     def _wait_for_records(self) -> None:
         give_up = time.monotonic() + _TICK_S
-        while not self._wakes and not any(feed.has_records() for feed in self._feeds):
+        while not self._wakes and not any(feed.has_more() for feed in self._feeds):
             if time.monotonic() >= give_up or self._stopping.wait(_LOOK_S):
                 return

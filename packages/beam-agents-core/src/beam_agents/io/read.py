@@ -8,7 +8,8 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.pvalue import PBegin, PCollection
 
-from beam_agents.io.direct_runner import LiveRead
+from beam_agents.io.address import Credentials, TopicAddress
+from beam_agents.io.direct_runner import LiveRead, LiveRunner
 from beam_agents.io.envelopes import (
     DecisionsToEnvelopes,
     Envelopes,
@@ -18,17 +19,21 @@ from beam_agents.io.envelopes import (
     ToEnvelopes,
 )
 from beam_agents.io.records import InboundRecord
+from beam_agents.io.schemes import check_reader
+from beam_agents.io.unbounded import UnboundedRead
 
 
 class _Read(beam.PTransform[PBegin, Envelopes]):
-    def __init__(self, uri: str, to_envelopes: ToEnvelopes) -> None:
+    def __init__(self, uri: str, kafka: Credentials | None, to_envelopes: ToEnvelopes) -> None:
         super().__init__()
-        self._read = LiveRead(uri)
+        self._address = TopicAddress(check_reader(uri), kafka)
         self._to_envelopes = to_envelopes
 
     def expand(self, begin: PBegin) -> Envelopes:
         """Read the topic and decode what it holds."""
-        records: PCollection[InboundRecord] = begin | "Read" >> self._read
+        is_live = isinstance(begin.pipeline.runner, LiveRunner)
+        read = LiveRead(self._address) if is_live else UnboundedRead(self._address)
+        records: PCollection[InboundRecord] = begin | "Read" >> read
         envelopes: Envelopes = records | "ToEnvelopes" >> self._to_envelopes
         return envelopes
 
@@ -37,11 +42,12 @@ class ReadEnvelopes(_Read):
     """Reads `AgentEnvelope`s: events, or retries, that a producer put into envelopes.
 
     Args:
-        uri: The topic, such as `sqlite:///bus.db?topic=events`.
+        uri: The topic, such as `kafka://broker:9092/events` or `sqlite:///bus.db?topic=events`.
+        kafka: How to log in to Kafka.
     """
 
-    def __init__(self, uri: str) -> None:
-        super().__init__(uri, EnvelopesToEnvelopes())
+    def __init__(self, uri: str, *, kafka: Credentials | None = None) -> None:
+        super().__init__(uri, kafka, EnvelopesToEnvelopes())
 
 
 class ReadDecisions(_Read):
@@ -49,10 +55,11 @@ class ReadDecisions(_Read):
 
     Args:
         uri: The topic, such as `sqlite:///bus.db?topic=approvals`.
+        kafka: How to log in to Kafka.
     """
 
-    def __init__(self, uri: str) -> None:
-        super().__init__(uri, DecisionsToEnvelopes())
+    def __init__(self, uri: str, *, kafka: Credentials | None = None) -> None:
+        super().__init__(uri, kafka, DecisionsToEnvelopes())
 
 
 class ReadResults(_Read):
@@ -60,10 +67,11 @@ class ReadResults(_Read):
 
     Args:
         uri: The topic, such as `sqlite:///bus.db?topic=results`.
+        kafka: How to log in to Kafka.
     """
 
-    def __init__(self, uri: str) -> None:
-        super().__init__(uri, ResultsToEnvelopes())
+    def __init__(self, uri: str, *, kafka: Credentials | None = None) -> None:
+        super().__init__(uri, kafka, ResultsToEnvelopes())
 
 
 class ReadEvents(_Read):
@@ -77,6 +85,7 @@ class ReadEvents(_Read):
         event_time_ms: By default when the log took the record.
         event_id: The producer's own id of an event, by which repeats are dropped.
         payload: What the agent gets as `ctx.event`; by default the record's value.
+        kafka: How to log in to Kafka.
     """
 
     def __init__(
@@ -87,6 +96,7 @@ class ReadEvents(_Read):
         event_time_ms: Callable[[InboundRecord], int] | None = None,
         event_id: Callable[[InboundRecord], str] | None = None,
         payload: Callable[[InboundRecord], bytes] | None = None,
+        kafka: Credentials | None = None,
     ) -> None:
         fields: dict[str, Any] = {
             "key": key,
@@ -94,4 +104,4 @@ class ReadEvents(_Read):
             "event_id": event_id,
             "payload": payload,
         }
-        super().__init__(uri, EventsToEnvelopes(**fields))
+        super().__init__(uri, kafka, EventsToEnvelopes(**fields))

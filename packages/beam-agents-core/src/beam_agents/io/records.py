@@ -20,6 +20,7 @@ class InboundRecord:
         received_at_ms: When it was read; another reading stamps another time.
         topic: Where it was read.
         offset: Its place there.
+        partition: In which partition of the topic, where it has several.
     """
 
     key: bytes | None
@@ -29,11 +30,13 @@ class InboundRecord:
     received_at_ms: int = 0
     topic: str = ""
     offset: int = 0
+    partition: int | None = None
 
     @property
     def place(self) -> str:
-        """Topic and offset, for messages."""
-        return f"record {self.offset} of topic {self.topic!r}"
+        """Topic, partition and offset, for messages."""
+        of_partition = "" if self.partition is None else f"of partition {self.partition} "
+        return f"record {self.offset} {of_partition}of topic {self.topic!r}"
 
 
 @dataclass(frozen=True)

@@ -2,50 +2,36 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from importlib.util import find_spec
 
+from beam_agents.core.errors import PipelineError
 from beam_agents.intents.topics import TopicUri, UriError, mask_uri
 from beam_agents.io import sqlite
-from beam_agents.io.records import InboundRecord, OutboundRecord
+from beam_agents.io.address import TopicAddress
+from beam_agents.io.logs import LogReader, TopicWriter
 
 READER_PARAMS = ("group", "idle_after_ms")
 DEFAULT_IDLE_AFTER_MS = 5_000
 
 
-class TopicReader(Protocol):
-    """Reads one ordered log."""
-
-    @property
-    def log_id(self) -> str:
-        """Names the log wherever it is reached from; positions are kept under it."""
-
-    def end(self) -> int:
-        """Return the offset that the next record will have."""
-
-    def read(self, start: int, limit: int, *, received_at_ms: int) -> Sequence[InboundRecord]:
-        """Read records from an offset on; fewer than the limit only at the end of the log."""
-
-
-class TopicWriter(Protocol):
-    """Appends to one topic."""
-
-    def write(self, records: Sequence[OutboundRecord]) -> None:
-        """Return once all are durable, in order; raise where some may not be."""
-
-
 @dataclass(frozen=True)
 class Scheme:
-    """How the topics of one scheme are opened."""
+    """How the topics of one scheme are opened.
 
-    reader: Callable[[TopicUri], TopicReader]
-    writer: Callable[[TopicUri], TopicWriter]
+    Attributes:
+        partitions: Lists the partitions of a topic.
+        reader: Opens one of them.
+        writer: Opens a topic for writing.
+        client: The module of the client library, and the extra that installs it.
+    """
 
-
-_SCHEMES: Mapping[str, Scheme] = {
-    "sqlite": Scheme(reader=sqlite.SqliteReader, writer=sqlite.SqliteWriter),
-}
+    partitions: Callable[[TopicAddress], Sequence[int]]
+    reader: Callable[[TopicAddress, int], LogReader]
+    writer: Callable[[TopicAddress], TopicWriter]
+    client: tuple[str, str] | None = None
 
 
 def check_reader(text: str) -> str:
@@ -53,32 +39,37 @@ def check_reader(text: str) -> str:
 
     Raises:
         UriError: Saying what is supported.
+        PipelineError: An extra is missing.
     """
-    uri = _parse(text, READER_PARAMS)
-    idle_after_ms(uri)
+    idle_after_ms(_checked(text, READER_PARAMS))
     return text
 
 
 def check_writer(text: str) -> str:
-    """Return the URI if its topic can be written; for constructors, where mistakes are made.
-
-    Raises:
-        UriError: Saying what is supported.
-    """
-    _parse(text, ())
+    """Return the URI if its topic can be written; raises as `check_reader` does."""
+    _checked(text, ())
     return text
 
 
-def open_reader(text: str) -> tuple[TopicReader, int]:
-    """Open a topic for reading; return the reader and its `idle_after_ms`."""
-    uri = _parse(text, READER_PARAMS)
-    return _SCHEMES[uri.scheme].reader(uri), idle_after_ms(uri)
+def partitions(address: TopicAddress) -> Sequence[int]:
+    """List the partitions of a topic."""
+    return _scheme(address).partitions(address)
 
 
-def open_writer(text: str) -> TopicWriter:
-    """Open a topic for writing."""
-    uri = _parse(text, ())
-    return _SCHEMES[uri.scheme].writer(uri)
+def open_reader(address: TopicAddress, partition: int) -> LogReader:
+    """Open one partition of a topic for reading."""
+    return _scheme(address).reader(address, partition)
+
+
+def open_writer(address: TopicAddress) -> TopicWriter:
+    """Open a topic for writing; the same writer again for the same use of it.
+
+    Some runners make their steps anew for every bundle, so writers are the process's.
+    """
+    with _opening:
+        if address.use not in _writers:
+            _writers[address.use] = _scheme(address).writer(address)
+        return _writers[address.use]
 
 
 def idle_after_ms(uri: TopicUri) -> int:
@@ -89,15 +80,51 @@ def idle_after_ms(uri: TopicUri) -> int:
     return int(text)
 
 
-def _parse(text: str, params: tuple[str, ...]) -> TopicUri:
+def _checked(text: str, params: tuple[str, ...]) -> TopicUri:
     uri = TopicUri.parse(text)
-    if uri.scheme not in _SCHEMES:
+    scheme = _SCHEMES.get(uri.scheme)
+    if scheme is None:
         raise UriError(
             f"{mask_uri(text)!r} cannot be used in a pipeline: supported are "
-            + ", ".join(f"{scheme}://" for scheme in _SCHEMES)
+            + ", ".join(f"{name}://" for name in _SCHEMES)
         )
     unknown = sorted(uri.params.keys() - set(params))
     if unknown:
         known = ", ".join(params) or "none"
         raise UriError(f"{mask_uri(text)!r} has unknown parameters {unknown}; known are: {known}")
+    if scheme.client is not None and find_spec(scheme.client[0]) is None:
+        extra = scheme.client[1]
+        raise PipelineError(
+            f"{uri.scheme}:// needs the extra {extra!r}: pip install 'beam-agents-core[{extra}]'"
+        )
     return uri
+
+
+def _scheme(address: TopicAddress) -> Scheme:
+    return _SCHEMES[address.uri.scheme]
+
+
+def _kafka_partitions(address: TopicAddress) -> Sequence[int]:
+    from beam_agents.io import kafka_access
+
+    return kafka_access.partitions(address)
+
+
+def _kafka_reader(address: TopicAddress, partition: int) -> LogReader:
+    from beam_agents.io.kafka_reader import KafkaReader
+
+    return KafkaReader(address, partition)
+
+
+def _kafka_writer(address: TopicAddress) -> TopicWriter:
+    from beam_agents.io.kafka_writer import KafkaWriter
+
+    return KafkaWriter(address)
+
+
+_SCHEMES: Mapping[str, Scheme] = {
+    "sqlite": Scheme(sqlite.partitions, sqlite.SqliteReader, sqlite.SqliteWriter),
+    "kafka": Scheme(_kafka_partitions, _kafka_reader, _kafka_writer, client=("aiokafka", "kafka")),
+}
+_writers: dict[str, TopicWriter] = {}
+_opening = threading.Lock()

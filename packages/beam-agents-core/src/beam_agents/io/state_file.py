@@ -94,14 +94,17 @@ class StateFile:
         """The last checkpoint."""
         return self._last
 
-    def checkpoint(self, now: Checkpoint) -> None:
+    def checkpoint(self, now: Checkpoint) -> bool:
         """Save where the loop stands and what was staged, in one transaction.
 
         Call it only when all that was read before the positions has been processed,
         and all that came of it is durable. Costs nothing where nothing has changed.
+
+        Returns:
+            Whether anything had changed.
         """
         if not self._staged and now.positions == self._last.positions:
-            return
+            return False
         with self._database.write() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO loop_cells (namespace, key, cell) VALUES (?, ?, ?)",
@@ -115,6 +118,7 @@ class StateFile:
                 connection.execute(_SET_META, ("watermark_ms", now.watermark_ms))
         self._staged.clear()
         self._last = now
+        return True
 
     def close(self) -> None:
         """Close the file and let another loop have it. What is staged is dropped."""

@@ -1,43 +1,33 @@
-"""One topic of a live loop: where it is read next, and how far its time has moved."""
+"""One topic of a live loop: its logs, read in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from beam_agents.io.batches import Batch
-from beam_agents.io.schemes import TopicReader
+from beam_agents.io.batches import Batch, Progress
+from beam_agents.io.log_feed import LogFeed
+from beam_agents.io.records import InboundRecord
 
 if TYPE_CHECKING:
     from beam_agents.io.live_loop import LiveLoop
 
 
 class TopicFeed:
-    """Position and watermark of one topic.
+    """Batches of one topic, whose watermark is that of the log that is furthest behind.
 
-    The watermark says up to when nothing more is expected. While there is a backlog,
-    all has been read up to the log's own time of the last record; at the end of the
-    log, up to the time of that look. `idle_after_ms` is taken off either, for answers
-    that were completed and are still on their way to the log. So the watermark
-    follows the clock on a quiet topic, stands still where reading fails, and never
-    depends on what an event says of its own time.
+    Attributes:
+        logs: The topic's partitions.
     """
 
-    def __init__(
-        self,
-        loop: LiveLoop,
-        reader: TopicReader,
-        *,
-        next_offset: int,
-        watermark_ms: int,
-        idle_after_ms: int,
-    ) -> None:
-        self.log_id = reader.log_id
-        self.next_offset = next_offset
-        self.watermark_ms = watermark_ms
+    def __init__(self, loop: LiveLoop) -> None:
+        self.logs: list[LogFeed] = []
         self._loop = loop
-        self._reader = reader
-        self._idle_after_ms = idle_after_ms
+
+    @property
+    def watermark_ms(self) -> int:
+        """Up to when nothing more is expected of the topic."""
+        return min(log.watermark_ms for log in self.logs)
 
     def next_batch(self, is_quiet: Callable[[], bool]) -> Batch:
         """Read the next batch, after waiting for one for a moment."""
@@ -45,28 +35,43 @@ class TopicFeed:
 
     def handed_out(self, batch: Batch) -> None:
         """Go on after this batch: the runner has it now."""
-        self.next_offset = batch.next_offset
-        self.watermark_ms = batch.watermark_ms
+        for log in self.logs:
+            if log.log_id in batch.progress:
+                log.go_on(batch.progress[log.log_id])
+        # Who was served first is served last, so that no backlog starves the others.
+        self.logs.append(self.logs.pop(0))
         self._loop.awake(len(batch.wakes))
 
-    def has_records(self) -> bool:
+    def has_more(self) -> bool:
         """Whether there is something to read."""
-        return self._reader.end() > self.next_offset
+        return any(log.has_more() for log in self.logs)
 
     def read(self, limit: int, now_ms: int) -> Batch:
         """Read what comes next, and judge how far time has moved."""
-        records = self._reader.read(self.next_offset, limit, received_at_ms=now_ms)
-        all_read_until_ms = now_ms
-        if len(records) == limit:
-            # By our clock at most: a record from the future must not fire every timer.
-            all_read_until_ms = min(records[-1].timestamp_ms, now_ms)
+        records: list[InboundRecord] = []
+        progress = {log.log_id: Progress(log.next_offset, log.watermark_ms) for log in self.logs}
+        for log in self.logs:
+            if len(records) == limit:
+                break
+            look, progress[log.log_id] = log.look(limit - len(records), now_ms)
+            records += look.records
         return Batch(
             records=records,
-            next_offset=records[-1].offset + 1 if records else self.next_offset,
             held_at_ms=self.watermark_ms,
-            watermark_ms=max(self.watermark_ms, all_read_until_ms - self._idle_after_ms),
+            watermark_ms=min(each.watermark_ms for each in progress.values()),
+            progress=progress,
         )
 
     def no_records(self, wakes: Sequence[tuple[str, bytes]] = ()) -> Batch:
         """Hand out nothing that is new."""
-        return Batch((), self.next_offset, self.watermark_ms, self.watermark_ms, wakes)
+        return Batch((), self.watermark_ms, self.watermark_ms, wakes=wakes)
+
+    def commit(self) -> None:
+        """Tell the group, where there is one, how far the topic is processed."""
+        for log in self.logs:
+            log.commit()
+
+    def close(self) -> None:
+        """Close the readers."""
+        for log in self.logs:
+            log.close()

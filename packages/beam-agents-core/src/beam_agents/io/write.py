@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 
 from beam_agents._protos import ActivationErrorRecord, Completion, ToolIntent
 from beam_agents.intents.topics import type_header
+from beam_agents.io.address import Credentials, TopicAddress
 from beam_agents.io.records import OutboundRecord
 from beam_agents.io.schemes import check_writer, open_writer
 
@@ -22,16 +23,18 @@ class WriteRecords(beam.PTransform[Any, None]):
     """Writes `OutboundRecord`s.
 
     Args:
-        uri: The topic, such as `sqlite:///bus.db?topic=outputs`.
+        uri: The topic, such as `kafka://broker:9092/outputs` or
+            `sqlite:///bus.db?topic=outputs`.
+        kafka: How to log in to Kafka.
     """
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, *, kafka: Credentials | None = None) -> None:
         super().__init__()
-        self._uri = check_writer(uri)
+        self.address = TopicAddress(check_writer(uri), kafka)
 
     def expand(self, records: PCollection[OutboundRecord]) -> None:
         """Write what comes."""
-        _ = records | "Publish" >> beam.ParDo(_Publish(self._uri))
+        _ = records | "Publish" >> beam.ParDo(_Publish(self.address))
 
 
 class IntentsToRecords(beam.PTransform[Any, Any]):
@@ -55,11 +58,14 @@ class WriteIntents(beam.PTransform[Any, None]):
     Args:
         uri: The topic, such as `sqlite:///bus.db?topic=intents`.
         signer: Signs each intent; without it they go unsigned.
+        kafka: How to log in to Kafka.
     """
 
-    def __init__(self, uri: str, signer: Signer | None = None) -> None:
+    def __init__(
+        self, uri: str, signer: Signer | None = None, *, kafka: Credentials | None = None
+    ) -> None:
         super().__init__()
-        self._write = WriteRecords(uri)
+        self._write = WriteRecords(uri, kafka=kafka)
         self._signer = signer
 
     def expand(self, intents: PCollection[ToolIntent]) -> None:
@@ -68,9 +74,11 @@ class WriteIntents(beam.PTransform[Any, None]):
 
 
 class _WriteKeyed(beam.PTransform[Any, None]):
-    def __init__(self, uri: str, to_record: Callable[[Any], OutboundRecord]) -> None:
+    def __init__(
+        self, uri: str, kafka: Credentials | None, to_record: Callable[[Any], OutboundRecord]
+    ) -> None:
         super().__init__()
-        self._write = WriteRecords(uri)
+        self._write = WriteRecords(uri, kafka=kafka)
         self._to_record = to_record
 
     def expand(self, messages: PCollection[Any]) -> None:
@@ -86,10 +94,11 @@ class WriteErrors(_WriteKeyed):
 
     Args:
         uri: The topic, such as `sqlite:///bus.db?topic=errors`.
+        kafka: How to log in to Kafka.
     """
 
-    def __init__(self, uri: str) -> None:
-        super().__init__(uri, error_to_record)
+    def __init__(self, uri: str, *, kafka: Credentials | None = None) -> None:
+        super().__init__(uri, kafka, error_to_record)
 
 
 class WriteCompletions(_WriteKeyed):
@@ -97,10 +106,11 @@ class WriteCompletions(_WriteKeyed):
 
     Args:
         uri: The topic, such as `sqlite:///bus.db?topic=completions`.
+        kafka: How to log in to Kafka.
     """
 
-    def __init__(self, uri: str) -> None:
-        super().__init__(uri, completion_to_record)
+    def __init__(self, uri: str, *, kafka: Credentials | None = None) -> None:
+        super().__init__(uri, kafka, completion_to_record)
 
 
 def error_to_record(error: ActivationErrorRecord) -> OutboundRecord:
@@ -139,9 +149,13 @@ class _IntentToRecord(beam.DoFn):
 class _Publish(beam.DoFn):
     """Collects a bundle's records, and publishes them at its end."""
 
-    def __init__(self, uri: str) -> None:
-        self._uri = uri
+    def __init__(self, address: TopicAddress) -> None:
+        self._address = address
         self._records: list[OutboundRecord] = []
+
+    def setup(self) -> None:
+        """Connect before the first record: what is wrong is found out at the start."""
+        self._writer = open_writer(self._address)
 
     def start_bundle(self) -> None:
         """Begin anew: a failed attempt must leave nothing behind."""
@@ -154,4 +168,4 @@ class _Publish(beam.DoFn):
     def finish_bundle(self) -> None:
         """Publish; the bundle succeeds only if this does."""
         if self._records:
-            open_writer(self._uri).write(self._records)
+            self._writer.write(self._records)
