@@ -1,7 +1,8 @@
 """One real Apache Kafka broker in KRaft mode, with a listener for each way to log in.
 
 From its port on: plain, the controller's, SASL, TLS (client certificates welcome),
-SASL over TLS. The certificates are in `.services/kafka/tls`, the users below.
+SASL over TLS, and a plain one that tells clients to come to the port after it, where a
+test puts a proxy that misbehaves. The certificates are in `.services/kafka/tls`, the users below.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ node.id=1
 controller.quorum.voters=1@{host}:{controller}
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAIN
-listeners=PLAIN://{host}:{plain},CONTROLLER://{host}:{controller},{secured}
-advertised.listeners=PLAIN://{host}:{plain},{secured}
+listeners=PLAIN://{host}:{plain},CONTROLLER://{host}:{controller},{secured},PROXIED://{host}:{proxied}
+advertised.listeners=PLAIN://{host}:{plain},{secured},PROXIED://{host}:{proxy}
 listener.security.protocol.map=\
-PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,STLS:SASL_SSL
+PLAIN:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,STLS:SASL_SSL
 ssl.keystore.type=PEM
 ssl.keystore.location={folder}/tls/server.pem
 ssl.truststore.type=PEM
@@ -102,12 +103,14 @@ def ask(port: int) -> None:
 
 
 def _properties(folder: Path) -> str:
-    plain, controller, sasl, tls, stls = range(PORT.number, PORT.number + 5)
+    plain, controller, sasl, tls, stls, proxied, proxy = range(PORT.number, PORT.number + 7)
     text = PROPERTIES.format(
         host=HOST,
         folder=folder,
         plain=plain,
         controller=controller,
+        proxied=proxied,
+        proxy=proxy,
         secured=f"SASL://{HOST}:{sasl},TLS://{HOST}:{tls},STLS://{HOST}:{stls}",
     )
     return text + _logins("sasl") + _logins("stls")
