@@ -25,4 +25,4 @@ def test_a_store_runs_the_whole_contract(store: str) -> None:
 
 
 def test_the_stores_are_found() -> None:
-    assert {"memory_store", "sqlite_store", "redis_store"} <= set(STORES)
+    assert {"memory_store", "sqlite_store", "redis_store", "bigtable_store"} <= set(STORES)

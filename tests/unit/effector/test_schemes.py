@@ -28,6 +28,8 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation without any extra."""
 
     def find_spec(name: str) -> ModuleSpec | None:
+        if name.startswith("google.cloud."):
+            raise ModuleNotFoundError(name)  # as where `google.cloud` is missing, too
         return None if name in ("aiokafka", "redis") else importlib.util.find_spec(name)
 
     monkeypatch.setattr(schemes, "find_spec", find_spec)
@@ -43,6 +45,7 @@ async def test_a_uri_leads_to_its_backend() -> None:
 
 
 async def test_clients_come_with_their_extra() -> None:
+    from beam_agents.effector.backends.bigtable_store import BigtableStore
     from beam_agents.effector.backends.kafka_sink import KafkaSink
     from beam_agents.effector.backends.kafka_source import KafkaSource
     from beam_agents.effector.backends.redis_store import RedisStore
@@ -53,6 +56,7 @@ async def test_clients_come_with_their_extra() -> None:
     assert isinstance(open_sink(topic, CONNECTIONS), KafkaSink)
     assert isinstance(open_store("redis://redis:6379/0", CONNECTIONS), RedisStore)
     assert isinstance(open_store("rediss://redis:6379/0", CONNECTIONS), RedisStore)
+    assert isinstance(open_store("bigtable://project/instance/table", CONNECTIONS), BigtableStore)
 
 
 @pytest.mark.usefixtures("bare")
@@ -62,6 +66,9 @@ def test_a_missing_extra_is_named_with_how_to_install_it() -> None:
     )
     assert store_mistake("rediss://redis") == (
         "rediss:// needs the extra 'redis': pip install 'beam-agents-effector[redis]'"
+    )
+    assert store_mistake("bigtable://project/instance/table") == (
+        "bigtable:// needs the extra 'bigtable': pip install 'beam-agents-effector[bigtable]'"
     )
     with pytest.raises(MissingExtra):
         open_store("redis://redis", CONNECTIONS)
@@ -81,7 +88,7 @@ def test_an_unknown_scheme_lists_the_known_ones() -> None:
     )
     assert store_mistake("postgres://db") == (
         "'postgres://db' has no scheme known here: use one of redis://host:6379/0, "
-        "rediss://host:6379/0, sqlite:///file.db, memory://"
+        "rediss://host:6379/0, bigtable://project/instance/table, sqlite:///file.db, memory://"
     )
     with pytest.raises(OperatorError, match="no scheme known here"):
         open_source("memory://intents", CONNECTIONS)
@@ -114,6 +121,10 @@ def test_a_parameter_that_means_nothing_is_refused() -> None:
         "'kafka://broker/intents?grup=g' has an unknown parameter 'grup'"
     )
     assert topic_mistake("kafka://broker/intents?lease_ms=5") is not None
+    assert store_mistake("bigtable://project/instance/table?app_profile=one") is None
+    assert store_mistake("bigtable://project/instance/table?app_profil=one") == (
+        "'bigtable://project/instance/table?app_profil=one' has an unknown parameter 'app_profil'"
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,6 +146,9 @@ def test_how_long_a_silent_worker_keeps_its_partitions_is_bounded(uri: str) -> N
         "sqlite:///",
         "redis://",
         "redis:6379",
+        "bigtable://project/instance",
+        "bigtable:///instance/table",
+        "bigtable://project/instance/table/more",
         "redis://host:99999",
         "redis://host/orders",
     ],

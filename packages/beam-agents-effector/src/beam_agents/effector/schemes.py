@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Generic, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from beam_agents.effector.errors import MissingExtra, OperatorError
 from beam_agents.effector.ports import Browser, DedupStore, Sink, Source
@@ -16,6 +17,8 @@ from beam_agents.kafka import KafkaSecurity
 # A store call that takes longer counts as unanswered. Leases are renewed every third of
 # their length, so this bounds how short a lease may be.
 STORE_CALL_TIMEOUT_MS = 1_500
+
+_INSTANCE_AND_TABLE = re.compile("/[^/]+/[^/]+")
 
 _TOPIC_PARAMETERS = {"kafka": {"group", "session_timeout_ms"}, "sqlite": {"group", "lease_ms"}}
 # From below, what a broker can be configured to allow; from above, what a takeover may wait.
@@ -30,6 +33,7 @@ class Connections:
 
     consumer_group: str
     result_ttl_ms: int
+    max_clock_skew_ms: int = 5_000
     kafka: KafkaSecurity = field(default_factory=KafkaSecurity)
     redis_username: str | None = None
     redis_password: str | None = field(default=None, repr=False)
@@ -106,7 +110,12 @@ def store_mistake(uri: str) -> str | None:
         malformed = not _STORE_FORMS[parts.scheme](parts.netloc, parts.path)
     except (OperatorError, ValueError) as error:
         return mask_uri(str(error))
-    return f"{mask_uri(uri)!r} is not of the form {scheme.form}" if malformed else None
+    if malformed:
+        return f"{mask_uri(uri)!r} is not of the form {scheme.form}"
+    unknown = dict(parse_qsl(parts.query, keep_blank_values=True)).keys() - {"app_profile"}
+    if parts.scheme == "bigtable" and unknown:
+        return f"{mask_uri(uri)!r} has an unknown parameter {min(unknown)!r}"
+    return None
 
 
 def _scheme(table: Mapping[str, Scheme[_Port]], uri: str) -> Scheme[_Port]:
@@ -115,9 +124,16 @@ def _scheme(table: Mapping[str, Scheme[_Port]], uri: str) -> Scheme[_Port]:
     if scheme is None:
         forms = ", ".join(known.form for known in table.values())
         raise OperatorError(f"{mask_uri(uri)!r} has no scheme known here: use one of {forms}")
-    if scheme.client and find_spec(scheme.client) is None:
+    if scheme.client and not _is_installed(scheme.client):
         raise MissingExtra(name, scheme.extra)
     return scheme
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a package that it would be in is not there either
+        return False
 
 
 def _kafka_source(uri: str, connections: Connections) -> Source:
@@ -202,6 +218,21 @@ def _redis_store(uri: str, connections: Connections) -> DedupStore:
     )
 
 
+def _bigtable_store(uri: str, connections: Connections) -> DedupStore:
+    from beam_agents.effector.backends.bigtable_store import BigtableStore
+    from beam_agents.effector.backends.bigtable_table import TableName
+
+    parts = urlsplit(uri)
+    _, instance, table = parts.path.split("/")
+    profile = dict(parse_qsl(parts.query)).get("app_profile")
+    return BigtableStore(
+        TableName(parts.netloc, instance, table, profile),
+        result_ttl_ms=connections.result_ttl_ms,
+        max_clock_skew_ms=connections.max_clock_skew_ms,
+        call_timeout_ms=STORE_CALL_TIMEOUT_MS,
+    )
+
+
 _KAFKA_FORM = "kafka://host:9092/topic"
 _SQLITE_FORM = "sqlite:///file.db?topic=name"
 
@@ -220,6 +251,12 @@ BROWSERS: Mapping[str, Scheme[Browser]] = {
 STORES: Mapping[str, Scheme[DedupStore]] = {
     "redis": Scheme("redis://host:6379/0", _redis_store, client="redis", extra="redis"),
     "rediss": Scheme("rediss://host:6379/0", _redis_store, client="redis", extra="redis"),
+    "bigtable": Scheme(
+        "bigtable://project/instance/table",
+        _bigtable_store,
+        client="google.cloud.bigtable",
+        extra="bigtable",
+    ),
     "sqlite": Scheme("sqlite:///file.db", _sqlite_store),
     "memory": Scheme("memory://", _memory_store),
 }
@@ -232,6 +269,7 @@ def _is_redis_database(path: str) -> bool:
 _STORE_FORMS: Mapping[str, Callable[[str, str], bool]] = {
     "redis": lambda netloc, path: bool(netloc) and _is_redis_database(path),
     "rediss": lambda netloc, path: bool(netloc) and _is_redis_database(path),
+    "bigtable": lambda netloc, path: bool(netloc) and bool(_INSTANCE_AND_TABLE.fullmatch(path)),
     "sqlite": lambda netloc, path: not netloc and len(path) > 1,
     "memory": lambda netloc, path: not path,
 }

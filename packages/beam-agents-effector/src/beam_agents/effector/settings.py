@@ -227,6 +227,7 @@ class Settings:
         return Connections(
             consumer_group=self.consumer_group,
             result_ttl_ms=self.result_ttl_ms,
+            max_clock_skew_ms=self.max_clock_skew_ms,
             kafka=KafkaSecurity(
                 protocol=self.kafka_security_protocol,
                 mechanism=self.kafka_sasl_mechanism,

@@ -38,8 +38,8 @@ class StoreBench(ABC):
         store: The store under test.
         intent_id: An intent that the store has never seen.
         deadline_ms: Its deadline, an hour after `start`.
-        margin_ms: How much longer than its lease a claim is respected: 0 where leases
-            go by the store's own clock, the allowed skew where they go by the workers'.
+        margin_ms: How much later than its end a lease, a record or a deadline is taken to
+            be over: 0 where the store's own clock judges, the allowed skew where workers' do.
     """
 
     margin_ms = 0
@@ -75,12 +75,16 @@ class StoreBench(ABC):
         await self.store.aclose()
 
     async def advance_to(self, at_ms: int) -> None:
-        """Move the store's clock on to a point in time."""
-        await self.advance(at_ms - await self.now_ms())
+        """Move the store's clock on, until a point in time is taken to have come."""
+        await self.advance(at_ms + self.margin_ms - await self.now_ms())
 
     async def let_lease_end(self) -> None:
         """Move the store's clock past a lease that was given now."""
         await self.advance(LEASE_MS + self.margin_ms)
+
+    async def let_record_end(self) -> None:
+        """Move the store's clock past the end of a record that was written now."""
+        await self.advance(RESULT_TTL_MS + self.margin_ms)
 
     async def claim(
         self,

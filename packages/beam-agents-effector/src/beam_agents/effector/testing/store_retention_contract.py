@@ -53,7 +53,7 @@ class RetentionContract:
         await bench.store.mark_invoked(await bench.claimed("a"))
         await bench.complete(await bench.claimed("a"))
 
-        await bench.advance(RESULT_TTL_MS)
+        await bench.let_record_end()
 
         assert await bench.store.lookup(bench.intent_id) is None
         assert await bench.claim("b") == Expired(record_may_be_gone=True)
@@ -61,7 +61,7 @@ class RetentionContract:
     async def test_an_id_begins_anew_after_its_records_end(self, bench: StoreBench) -> None:
         claim = await bench.claimed("a")
         await bench.store.mark_invoked(claim)
-        await bench.advance(RESULT_TTL_MS)
+        await bench.let_record_end()
         assert await bench.store.renew([claim], lease_ms=LEASE_MS) == [claim]
         assert not await bench.store.mark_invoked(claim)
         assert not await bench.store.release(claim)
@@ -74,7 +74,7 @@ class RetentionContract:
 
     async def test_an_ended_result_does_not_come_back(self, bench: StoreBench) -> None:
         await bench.complete(await bench.claimed("a"), RESULT)
-        await bench.advance(RESULT_TTL_MS)
+        await bench.let_record_end()
         bench.deadline_ms = await bench.now_ms() + HOUR_MS
 
         claim = await bench.claimed("b")
