@@ -97,15 +97,19 @@ fuzz: .venv/.synced ## Feed tools and wire what nobody would write, a minute eac
 bench-tools: .venv/.synced ## Canonical JSON and a tool's invocation, against their floors; JSON=PREFIX writes figures
 	$(RUN) python benchmarks/tools_canonical_json.py $(if $(JSON),--json $(JSON)-canonical-json.json)
 	$(RUN) python benchmarks/tools_invocation.py $(if $(JSON),--json $(JSON)-invocation.json)
-bench-effector: .venv/.synced ## The engine's rate, lanes and memory against their gates, all of them though one misses
-	failed=0; for case in rate redis lanes asleep; do $(RUN) python benchmarks/effector_$$case.py $(if $(JSON),--json $(JSON)-$$case.json) || failed=1; done; exit $$failed
+bench-effector bench-smoke: export BEAM_AGENTS_TEST_KAFKA ?= 127.0.0.1:$(or $(BEAM_AGENTS_KAFKA_PORT),19092)
+bench-effector bench-smoke: export BEAM_AGENTS_TEST_REDIS ?= redis://127.0.0.1:$(or $(BEAM_AGENTS_REDIS_PORT),16379)/0
+bench-effector: .venv/.synced ## The engine's rate, lanes, memory and takeover against their gates, once Kafka and Redis are up
+	failed=0; for case in rate redis lanes asleep latency takeover; do $(RUN) python benchmarks/effector_$$case.py $(if $(JSON),--json $(JSON)-$$case.json) || failed=1; done; exit $$failed
 bench-core: .venv/.synced ## The engine's cost over Beam's own, memory and latency; JSON=PREFIX writes figures
 	$(RUN) python benchmarks/core_memory.py $(if $(JSON),--json $(JSON)-memory.json)
 	$(RUN) python benchmarks/core_latency.py $(if $(JSON),--json $(JSON)-latency.json)
 	$(RUN) python benchmarks/core_elements.py $(if $(JSON),--json $(JSON)-elements.json)
+bench-smoke: .venv/.synced ## Every benchmark at a small size, with loose gates, on the servers that are up
+	$(RUN) python benchmarks/smoke.py
 bench-footprint: .venv/.synced ## Size and start of an effector host, beside a pipeline's
 	$(RUN) python benchmarks/effector_footprint.py $(if $(JSON),--json $(JSON)-footprint.json)
-.PHONY: fuzz bench-tools bench-core bench-effector bench-footprint
+.PHONY: fuzz bench-tools bench-core bench-effector bench-smoke bench-footprint
 
 protos: $(UV) ## Regenerate the wire's Python modules
 	$(GENCODE)

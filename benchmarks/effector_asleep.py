@@ -65,4 +65,4 @@ if __name__ == "__main__":
     parser.add_argument("--number", type=int, default=10_000, help="how many tools")
     args = parser.parse_args()
     collect_seldom()
-    report(parser.description or "", asyncio.run(rows(args.number)), args.json)
+    report(parser.description or "", asyncio.run(rows(args.number)), args)

@@ -124,4 +124,4 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     collect_seldom()
-    report(parser.description or "", asyncio.run(rows(args.each, args.rounds)), args.json)
+    report(parser.description or "", asyncio.run(rows(args.each, args.rounds)), args)

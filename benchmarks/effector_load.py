@@ -44,15 +44,19 @@ async def charge(
     return await do_nothing(account, amount_cents, currency, memo, intent=intent)
 
 
+TOOLS = ToolRegistry(charge)
+
+
 def intents(
     number: int, *, keys: int, tool_name: str = "charge", arguments: object = ARGUMENTS
 ) -> list[ToolIntent]:
-    """Make intents whose keys take turns."""
+    """Make intents whose keys take turns; no store has seen them."""
+    run = uuid4().hex[:16]
     now_ms = time.time_ns() // 1_000_000
     args_json = canonical_json(arguments).decode()
     return [
         ToolIntent(
-            intent_id=f"{index:032x}",
+            intent_id=f"{run}{index:016x}",
             namespace="bench",
             entity_key=b"key-%d" % (index % keys),
             seq=index,

@@ -7,14 +7,13 @@ as it is installed: its optional parser in C, hiredis, makes the bare client fas
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from functools import partial
 from importlib.resources import files
 from uuid import uuid4
 
 from effector_load import charge, intents, topic_of, work_off
-from gates import Row, options, paired, report
+from gates import Row, options, paired, report, server
 from redis.asyncio import Redis
 from redis.utils import HIREDIS_AVAILABLE
 
@@ -75,7 +74,5 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     collect_seldom()
-    redis = os.environ.get("BEAM_AGENTS_TEST_REDIS")
-    if redis is None:
-        parser.exit(1, "no Redis: set BEAM_AGENTS_TEST_REDIS to its URL\n")
-    report(parser.description or "", asyncio.run(rows(redis, args.number, args.rounds)), args.json)
+    redis = server(parser, "BEAM_AGENTS_TEST_REDIS")
+    report(parser.description or "", asyncio.run(rows(redis, args.number, args.rounds)), args)

@@ -7,13 +7,14 @@ import json
 import time
 import timeit
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 ROUNDS = 15
+SMOKE_ROUNDS = 3
 CALLS = 1_000
 
 
@@ -43,11 +44,11 @@ class Figures:
         return self.measured_us / self.floor_us
 
 
-def figures_of(pair: Pair) -> Figures:
+def figures_of(pair: Pair, number: int) -> Figures:
     """Take CPU time, round by round in turn, and keep the best of each: the rest is noise."""
     timers = [timeit.Timer(f, timer=time.process_time) for f in (pair.measured, pair.floor)]
     calls = CALLS if pair.per_call == 1 else 1
-    rounds = [[timer.timeit(calls) for timer in timers] for _ in range(ROUNDS)]
+    rounds = [[timer.timeit(calls) for timer in timers] for _ in range(number)]
     things = calls * pair.per_call
     measured, floor = (min(times) / things * 1e6 for times in zip(*rounds, strict=True))
     return Figures(pair.name, measured, floor, pair.limit)
@@ -57,8 +58,12 @@ def run(title: str, floor: str, pairs: Sequence[Pair]) -> None:
     """Measure, print a table, write the figures if asked to, and exit 1 on a missed ratio."""
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
+    parser.add_argument("--smoke", action="store_true", help="few rounds, and gates twice as wide")
     args = parser.parse_args()
-    figures = [figures_of(pair) for pair in pairs]
+    if args.smoke:
+        pairs = [replace(pair, limit=2 * pair.limit) for pair in pairs]
+    rounds = SMOKE_ROUNDS if args.smoke else ROUNDS
+    figures = [figures_of(pair, rounds) for pair in pairs]
     table = Table("shape", "ours, us", f"{floor}, us", "ratio", "at most", title=title)
     for each in figures:
         mark = "" if each.ratio <= each.limit else " MISSED"
