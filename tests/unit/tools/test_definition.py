@@ -74,7 +74,7 @@ def test_an_invocation_gets_the_intent() -> None:
 
 
 def test_a_tool_looks_like_its_function() -> None:
-    assert inspect.signature(quote).parameters["weight"].annotation == "int"
+    assert inspect.signature(quote).parameters["weight"].annotation is int
     assert quote.__doc__ is not None
     assert quote.__doc__.startswith("Say what")
     assert quote.__module__ == __name__

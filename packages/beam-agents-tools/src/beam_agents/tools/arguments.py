@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from beam_agents.tools.errors import ArgumentProblem, CanonicalJsonError, ToolArgumentsError
-from beam_agents.tools.exactness import Exactness, Finding
-from beam_agents.tools.json_path import json_path
 from beam_agents.tools.json_reader import JsonValue, read_json
 from beam_agents.tools.json_writer import canonical_json
 from beam_agents.tools.problems import ProblemWriter
-from beam_agents.tools.schema import (
-    build_schema,
-    build_validator,
-    keeps_digits,
-    require_validatable,
-)
+from beam_agents.tools.schema import build_adapter, build_schema, build_validator
 from beam_agents.tools.secrecy import takes_secret
 from beam_agents.tools.signature import REQUIRED, Argument
 
@@ -34,17 +27,14 @@ class Arguments:
     def __init__(
         self, arguments: tuple[Argument, ...], descriptions: Mapping[str, str], *, strict: bool
     ) -> None:
-        for each in arguments:
-            require_validatable(each)
-        self._validator = build_validator(arguments)
-        self._strict = strict
+        adapter = build_adapter(arguments)
+        self._validator = build_validator(adapter, strict=strict)
+        self._strict = None if strict else False  # its nodes are strict where they must be
         self._defaults = {e.name: e.default for e in arguments if e.default is not REQUIRED}
-        self._keeps_digits = keeps_digits(self._validator)
         self.names = tuple(each.name for each in arguments)
-        self.schema: dict[str, Any] = build_schema(self._validator, arguments, descriptions)
-        secret = takes_secret(self._validator.core_schema, self.schema)
+        self.schema: dict[str, Any] = build_schema(adapter, arguments, descriptions)
+        secret = takes_secret(adapter.core_schema, self.schema)
         self._problems = ProblemWriter(self.schema, secret)
-        self._exactness = Exactness(self.schema) if strict else None
 
     def parse(self, tool_name: str, args_json: str | bytes) -> dict[str, object]:
         """Validate a JSON object into the values that the function takes, by name.
@@ -56,10 +46,8 @@ class Arguments:
             document, text = self._read(args_json)
         except CanonicalJsonError as error:
             raise _refusal(tool_name, [ArgumentProblem(error.path, error.problem)]) from None
-        given: dict[str, object] = {}
-        problems: list[ArgumentProblem] = []
         try:
-            given = self._validator.validate_json(
+            given: dict[str, object] = self._validator.validate_json(
                 text, strict=self._strict, extra="forbid", by_alias=True, by_name=False
             )
         except ValidationError as error:
@@ -68,22 +56,19 @@ class Arguments:
             # The type only: its text may repeat a value that is a secret.
             raised = type(error).__name__
             problems = [ArgumentProblem("$", f"a validator of the tool raised {raised}")]
-        if self._exactness is not None:
-            findings = self._exactness.findings(document, text)
-            problems += _unsaid(findings, besides=problems)
-        if problems:
-            raise _refusal(tool_name, problems)
-        return self._defaults | given
+        else:
+            return self._defaults | given
+        raise _refusal(tool_name, problems)  # out here, where no error hangs on to the values
 
     def _read(self, args_json: str | bytes) -> tuple[JsonValue, bytes]:
         """Parse the arguments, and return the text to validate.
 
         It is the canonical one, in which 5.0 is the 5 that it means, so that what is
         validated is what was digested, approved and signed. A text of plain values reads
-        the same as it stands, unless the digits of a double matter.
+        the same as it stands.
         """
         document, plain = read_json(args_json)
-        if plain is None or (plain.has_doubles and self._keeps_digits):
+        if plain is None:
             return document, canonical_json(document)
         return document, args_json.encode() if isinstance(args_json, str) else args_json
 
@@ -91,15 +76,6 @@ class Arguments:
         details = error.errors(include_url=False)
         found = (self._problems.problem(each, document) for each in details)
         return list(dict.fromkeys(found))
-
-
-def _unsaid(
-    findings: Iterable[Finding], *, besides: Sequence[ArgumentProblem]
-) -> list[ArgumentProblem]:
-    """Describe what the validator let pass; where it has complained, its words are enough."""
-    said = [problem.path for problem in besides]
-    found = (ArgumentProblem(json_path(place), problem) for place, problem in findings)
-    return [each for each in found if not any(path.startswith(each.path) for path in said)]
 
 
 def _refusal(tool_name: str, problems: Sequence[ArgumentProblem]) -> ToolArgumentsError:

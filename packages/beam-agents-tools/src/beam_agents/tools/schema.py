@@ -3,39 +3,56 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, SchemaValidator
 from typing_extensions import NotRequired, TypedDict
 
+from beam_agents.tools.core_nodes import InexactError
 from beam_agents.tools.errors import ToolDefinitionError, ToolResultError
+from beam_agents.tools.exactness import exact
 from beam_agents.tools.published import PublishedJsonSchema
 from beam_agents.tools.results import encode_result
 from beam_agents.tools.secrecy import without_secret_defaults
 from beam_agents.tools.signature import REQUIRED, Argument
 
-Validator = TypeAdapter[dict[str, object]]
+Adapter: TypeAlias = "TypeAdapter[dict[str, object]]"
 
 
-def build_validator(arguments: tuple[Argument, ...]) -> Validator:
-    """Make the validator of JSON objects that have these arguments as members."""
+def build_adapter(arguments: tuple[Argument, ...]) -> Adapter:
+    """Describe JSON objects that have these arguments as members.
+
+    Raises:
+        ToolDefinitionError: Naming the parameter whose type has no JSON form.
+    """
+    for each in arguments:
+        _require_validatable(each)
     members: dict[str, Any] = {
         each.name: each.annotation if each.default is REQUIRED else NotRequired[each.annotation]
         for each in arguments
     }
     make: Any = TypedDict  # type checkers know its calls only with literal members
-    typed = make("Arguments", members)
-    typed.__pydantic_config__ = ConfigDict(extra="forbid")
-    return TypeAdapter(typed)
+    return TypeAdapter(make("Arguments", members))
+
+
+def build_validator(adapter: TypeAdapter[Any], *, strict: bool) -> SchemaValidator:
+    """Make the validator of what an adapter describes.
+
+    Raises:
+        ToolDefinitionError: Naming the parameter whose type cannot be read exactly.
+    """
+    return SchemaValidator(_exact(adapter, strict=strict), _use_prebuilt=False)
 
 
 def build_schema(
-    validator: Validator, arguments: tuple[Argument, ...], descriptions: Mapping[str, str]
+    adapter: Adapter, arguments: tuple[Argument, ...], descriptions: Mapping[str, str]
 ) -> JsonSchemaValue:
-    """Publish what the validator accepts, with descriptions and defaults."""
-    schema = _json_schema(validator)
+    """Publish what is described, with descriptions and defaults."""
+    schema = _json_schema(adapter)
     del schema["title"]
     for argument in arguments:
         member = schema["properties"][argument.name]
@@ -45,30 +62,32 @@ def build_schema(
     return without_secret_defaults(schema)
 
 
-def require_validatable(argument: Argument) -> None:
-    """Refuse a type that cannot be validated from JSON, or not strictly.
-
-    Raises:
-        ToolDefinitionError: Naming the parameter.
-    """
+def _require_validatable(argument: Argument) -> None:
     try:
-        _json_schema(TypeAdapter(argument.annotation))
+        adapter = TypeAdapter(argument.annotation)
+        _exact(adapter, argument.name)
+        _json_schema(adapter)
+    except ToolDefinitionError:
+        raise
     except Exception as error:  # whatever pydantic, or a hook of the author's type, raises
         raise ToolDefinitionError(
             f"parameter {argument.name!r}: arguments of type {argument.annotation!r} "
             f"cannot be validated from JSON: {str(error).splitlines()[0]}"
         ) from error
+    if argument.default is not REQUIRED and adapter.core_schema["type"] == "default":
+        raise ToolDefinitionError(
+            f"parameter {argument.name!r} has a default of its own and one in its Field: "
+            f"write `{argument.name}: … = default`"
+        )
 
 
-def keeps_digits(validator: Validator) -> bool:
-    """Tell whether a type anywhere in it reads more digits of a number than a double has."""
-    return _has_type(validator.core_schema, ("decimal", "fraction"))
-
-
-def _has_type(node: object, names: tuple[str, ...]) -> bool:
-    if isinstance(node, dict):
-        return node.get("type") in names or any(_has_type(each, names) for each in node.values())
-    return isinstance(node, list) and any(_has_type(each, names) for each in node)
+def _exact(adapter: TypeAdapter[Any], path: str = "", *, strict: bool = True) -> CoreSchema:
+    try:
+        return exact(adapter.core_schema, path, strict=strict)
+    except InexactError as error:
+        name = re.split(r"\W", error.path)[0]
+        place = "" if name == error.path else f", at {error.path}"
+        raise ToolDefinitionError(f"parameter {name!r}{place}: {error.reason}") from error
 
 
 def _json_schema(adapter: TypeAdapter[Any]) -> JsonSchemaValue:
@@ -81,7 +100,7 @@ def _default(argument: Argument) -> dict[str, object]:
         return {}
     try:
         encoded = encode_result(argument.default)
-        TypeAdapter(argument.annotation).validate_json(encoded, strict=True)
+        build_validator(TypeAdapter(argument.annotation), strict=True).validate_json(encoded)
     except (ToolResultError, ValidationError):
         return {}
     return {"default": json.loads(encoded)}

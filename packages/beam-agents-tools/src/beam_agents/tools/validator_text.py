@@ -7,6 +7,8 @@ from traceback import walk_tb
 
 from pydantic_core import ErrorDetails
 
+from beam_agents.tools.exact_errors import EXACT_ERRORS
+
 # Types of pydantic-core's errors whose texts are made of the schema and of fixed phrases.
 # One that is not here, such as a later version's, is not quoted. Missing on purpose are
 # those that repeat the input: `union_tag_invalid`, `uuid_parsing`, `timezone_offset` …
@@ -38,7 +40,7 @@ def pydantics_own(error: ErrorDetails) -> str | None:
     if error["type"] == "union_tag_invalid":
         context = error["ctx"]
         return f"expected {context['discriminator']} to be one of {context['expected_tags']}"
-    if error["type"] not in _WITHOUT_INPUT:
+    if error["type"] not in _WITHOUT_INPUT | EXACT_ERRORS:
         return None
     message = error["msg"]
     if message.startswith(_EXPECTED):
