@@ -57,17 +57,18 @@ compose-down: ## Stop the containers
 	docker compose --file compose/compose.yaml down
 .PHONY: services-up services-down compose-up compose-down
 
-test-integration: export BEAM_AGENTS_REQUIRE_SERVERS := 1
-test-integration: export BEAM_AGENTS_TEST_KAFKA ?= 127.0.0.1:$(or $(BEAM_AGENTS_KAFKA_PORT),19092)
-test-integration: export BEAM_AGENTS_TEST_REDIS ?= redis://127.0.0.1:$(or $(BEAM_AGENTS_REDIS_PORT),16379)/0
+test-integration test-prism: export BEAM_AGENTS_REQUIRE_SERVERS := 1
+test-integration test-prism: export BEAM_AGENTS_TEST_KAFKA ?= 127.0.0.1:$(or $(BEAM_AGENTS_KAFKA_PORT),19092)
+test-integration test-prism: export BEAM_AGENTS_TEST_REDIS ?= redis://127.0.0.1:$(or $(BEAM_AGENTS_REDIS_PORT),16379)/0
 test-integration: export BEAM_AGENTS_TEST_PUBSUB ?= 127.0.0.1:$(or $(BEAM_AGENTS_PUBSUB_PORT),18085)
 test-integration: export BEAM_AGENTS_TEST_BIGTABLE ?= 127.0.0.1:$(or $(BEAM_AGENTS_BIGTABLE_PORT),18086)
-test-integration: .venv/.synced ## The contracts and the whole effector on the servers that are up
+test-integration: .venv/.synced ## The contracts and the whole loop on the servers that are up
 	$(call tier,contract-on-servers) tests/contract
-	$(call tier,integration) tests/integration --ignore=tests/integration/test_on_prism.py
+	$(call tier,integration) tests/integration $(addprefix --ignore=,$(ON_PRISM))
 test-prism: export BEAM_AGENTS_TEST_PRISM ?= 127.0.0.1:$(or $(BEAM_AGENTS_PRISM_PORT),18073)
-test-prism: .venv/.synced ## The engine's scenarios on Prism, after `make services-up prism`
-	$(call tier,prism) tests/integration/test_on_prism.py
+test-prism: .venv/.synced ## Scenarios and the loop on Prism, after `make services-up kafka redis prism`
+	$(call tier,prism) $(ON_PRISM)
+ON_PRISM = $(wildcard tests/integration/test_*on_prism.py)
 .PHONY: test-integration test-prism
 
 # --- the code itself -------------------------------------------------------------------------
