@@ -16,6 +16,7 @@ from beam_agents.effector.backends.memory_store import MemoryStore
 from beam_agents.effector.config import EffectorOptions
 from beam_agents.effector.errors import OperatorError
 from beam_agents.effector.logs import key_digest
+from beam_agents.effector.metrics import MOST_PARTITIONS, Metrics
 from beam_agents.effector.observation import Observation
 from beam_agents.effector.service import EffectorService
 from beam_agents.effector.testing.quiet import let_callbacks_run
@@ -45,9 +46,10 @@ class Watched:
         self.clock = SteppedClock()
         self.gate = Gate()
         self.intents = MemoryTopic("intents", clock=self.clock)
+        self.source = self.intents.source()
         self.observation = Observation(
             self.gate.registry,
-            source=self.intents.source(),
+            source=self.source,
             store=store(clock=self.clock),
             sinks={"results": MemoryTopic("results", clock=self.clock).sink()},
             clock=self.clock,
@@ -190,6 +192,45 @@ async def test_what_another_worker_has_now_is_forgotten() -> None:
         await watched.send()
         watched.observation.unfinished.lose(["intents/0"])
         assert watched.metric("unfinished") == 0
+
+
+async def test_the_lag_of_a_partition_is_shown_while_it_is_ours() -> None:
+    async with running() as watched:
+        for seq in range(3):
+            await watched.send(seq=seq)
+        _, text = await get(watched, "/metrics")
+        assert 'beam_agents_effector_lag_records{partition="intents/0"} 3.0' in text
+
+        watched.source.give_up({0})
+        _, text = await get(watched, "/metrics")
+        assert "lag_records{" not in text
+
+
+async def test_a_lag_that_is_not_known_is_not_shown() -> None:
+    watched = Watched(MemoryStore)
+    watched.observation.metrics.show_lag({"intents/0": 7})
+    watched.source.lag = _unknown  # type: ignore[method-assign]
+
+    _, text = await get(watched, "/metrics")
+
+    assert "lag_records{" not in text
+
+
+def test_partitions_without_number_have_no_label_each() -> None:
+    metrics = Metrics([])
+
+    metrics.show_lag({f"intents/{number}": number for number in range(MOST_PARTITIONS + 2)})
+
+    def lag(partition: str) -> float | None:
+        labels = {"partition": partition}
+        return metrics.registry.get_sample_value(_PREFIX + "lag_records", labels)
+
+    assert lag("intents/101") == 101
+    assert (lag("intents/1"), lag("intents/0"), lag("other")) == (None, None, 1)
+
+
+async def _unknown() -> dict[str, int]:
+    raise ConnectionError("no broker answers")
 
 
 async def test_metrics_are_served_as_prometheus_reads_them() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from time import perf_counter, time
 from typing import TypeVar
 
@@ -216,6 +216,10 @@ class MeteredSource:
     async def commit(self) -> None:
         """Pass on, measured."""
         await _measured(self._source.commit(), self._metrics.commit_seconds)
+
+    async def lag(self) -> Mapping[str, int]:
+        """Pass on."""
+        return await self._source.lag()
 
     async def check(self) -> None:
         """Pass on."""

@@ -6,11 +6,12 @@ No label grows with the traffic: a tool that the registry does not know counts a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 OTHER = "other"
+MOST_PARTITIONS = 100
 _PREFIX = "beam_agents_effector"
 _CALLS_S = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 _WORK_S = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -57,6 +58,23 @@ class Metrics:
         self.lag_seconds = self._gauge(
             "lag_seconds", "Age of the youngest record of the last fetch: how far behind we read."
         )
+
+        self._lag = Gauge(
+            f"{_PREFIX}_lag_records",
+            "Offsets from a partition's first unfinished record to its end. "
+            f"Those of all but {MOST_PARTITIONS} partitions count together, as {OTHER!r}.",
+            ["partition"],
+            registry=self.registry,
+        )
+
+    def show_lag(self, lag: Mapping[str, int]) -> None:
+        """Show how far behind the partitions of ours are; those of others are shown no more."""
+        self._lag.clear()
+        by_lag = sorted(lag, key=lambda name: (-lag[name], name))
+        for name in by_lag[:MOST_PARTITIONS]:
+            self._lag.labels(name).set(lag[name])
+        if rest := by_lag[MOST_PARTITIONS:]:
+            self._lag.labels(OTHER).set(sum(lag[name] for name in rest))
 
     def tool(self, name: str) -> str:
         """Return the label of a tool."""

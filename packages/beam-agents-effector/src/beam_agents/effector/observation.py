@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections.abc import Mapping
 from math import nan
 
 from beam_agents.effector.metered import MeteredSink, MeteredSource, MeteredStore
@@ -11,6 +14,10 @@ from beam_agents.effector.readiness import Readiness
 from beam_agents.effector.service import EffectorService
 from beam_agents.effector.unfinished import Unfinished
 from beam_agents.tools import ToolRegistry
+
+_log = logging.getLogger(__name__)
+
+_PATIENCE_S = 2.0
 
 
 class Observation:
@@ -46,6 +53,15 @@ class Observation:
         self._clock = clock
         self._max_clock_skew_ms = max_clock_skew_ms
         self.readiness: Readiness
+
+    async def measure_lag(self) -> None:
+        """Ask how far behind we are; unknown is shown as nothing, never as it was."""
+        try:
+            lag: Mapping[str, int] = await asyncio.wait_for(self.source.lag(), _PATIENCE_S)
+        except Exception as error:  # whatever a backend raises that cannot be asked
+            _log.debug("the lag is not known: %r", error)
+            lag = {}
+        self.metrics.show_lag(lag)
 
     def watch(self, service: EffectorService) -> None:
         """Look on at a service that was built on the wrapped ports."""

@@ -28,6 +28,11 @@ class ContiguousPrefix:
         """Count the records from the oldest unfinished one to the newest handed out."""
         return len(self._outstanding)
 
+    @property
+    def first_unfinished(self) -> int | None:
+        """The oldest record that was handed out and is not finished; None without any."""
+        return self._outstanding[0] if self._outstanding else None
+
     def hand_out(self, offset: int) -> None:
         """Note that a record was handed out. Offsets must grow; gaps are allowed."""
         self._outstanding.append(offset)
@@ -99,6 +104,11 @@ class ContiguousOffsets:
         """Note that a record is finished; False if its assignment has ended."""
         assigned = self._assigned.get(partition)
         if assigned is None or assigned[0] != epoch:
+    def first_unfinished(self, partition: str) -> int | None:
+        """Return the oldest record that is out and not finished; None if all are, or it is lost."""
+        assigned = self._assigned.get(partition)
+        return None if assigned is None else assigned[1].first_unfinished
+
             return False
         if assigned[1].done(offset):
             self._grown.add(partition)

@@ -12,7 +12,7 @@ All times are unix milliseconds, all durations milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -248,6 +248,12 @@ class Source(Protocol):
 
     async def commit(self) -> None:
         """Make durable what is contiguously done. Partitions that were lost are left out."""
+
+    async def lag(self) -> Mapping[str, int]:
+        """Tell, for each partition of ours, how far its end is from the first unfinished record.
+
+        For those who look on; a log that does not number its records tells nothing.
+        """
 
     async def check(self) -> None:
         """Raise what keeps the log from being read, if anything does."""

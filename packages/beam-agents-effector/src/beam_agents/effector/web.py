@@ -36,6 +36,7 @@ async def serving(address: str, observation: Observation) -> AsyncIterator[str]:
 
 def _app(observation: Observation) -> web.Application:
     async def metrics(_: web.Request) -> web.Response:
+        await observation.measure_lag()
         body = generate_latest(observation.metrics.registry)
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
 

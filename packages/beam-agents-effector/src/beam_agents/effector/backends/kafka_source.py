@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.abc import ConsumerRebalanceListener
@@ -147,6 +147,25 @@ class KafkaSource:
             raise self._closed_to_us("commit", error) from error
         else:
             self._offsets.committed(positions)
+
+    async def lag(self) -> Mapping[str, int]:
+        """Tell how far the end of each partition of ours is from its first unfinished record.
+
+        Offsets, not records: the marks of transactions have theirs, too.
+        """
+        consumer = self._opened()
+        ends = await asyncio.wait_for(
+            consumer.end_offsets([_parse(name) for name in self._offsets.partitions]),
+            ANSWER_TIMEOUT_S,
+        )
+        lag: dict[str, int] = {}
+        for partition, end in ends.items():
+            first = self._offsets.first_unfinished(_name(partition))
+            if first is None and partition in consumer.assignment():
+                first = await asyncio.wait_for(consumer.position(partition), ANSWER_TIMEOUT_S)
+            if first is not None:
+                lag[_name(partition)] = end - first
+        return lag
 
     async def check(self) -> None:
         """Raise what keeps the topic from being read, if anything does."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
@@ -150,6 +150,16 @@ class MemorySource:
         for position in positions:
             self._topic.commit(_index(position.partition), position.next_offset, self._group)
         self._offsets.committed(positions)
+
+    async def lag(self) -> Mapping[str, int]:
+        """Count the records from the first unfinished one on."""
+        lag: dict[str, int] = {}
+        for partition, position in self._positions.items():
+            name = self._name(partition)
+            first = self._offsets.first_unfinished(name)
+            end = len(self._topic.partitions[partition])
+            lag[name] = end - (position if first is None else first)
+        return lag
 
     async def check(self) -> None:
         """Nothing can keep memory from being read."""

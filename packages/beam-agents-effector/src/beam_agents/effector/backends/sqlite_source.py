@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
@@ -127,6 +127,17 @@ class SqliteSource:
             _LOG.warning("offsets not committed yet: %s", error)
         else:
             self._offsets.committed(positions)
+
+    async def lag(self) -> Mapping[str, int]:
+        """Count the records from the first unfinished one on; nothing while we stand by."""
+        bus = self._thread.bus
+        committed, end = await self._thread.call(
+            lambda: (bus.committed(self._group, self._topic), bus.end_offset(self._topic))
+        )
+        if self._partition not in self._offsets.partitions:
+            return {}
+        first = self._offsets.first_unfinished(self._partition)
+        return {self._partition: end - (committed if first is None else first)}
 
     async def check(self) -> None:
         """Raise what keeps the file from being read, if anything does."""

@@ -26,9 +26,11 @@ class LogBench(ABC):
 
     Attributes:
         patience_s: For how long a record is waited for that must not come.
+        has_offsets: Whether the log numbers its records, so that one can tell how many wait.
     """
 
     patience_s = 0.2
+    has_offsets = True
 
     @abstractmethod
     def source(self) -> Source:
@@ -52,6 +54,10 @@ class LogBench(ABC):
 
         Returns when the member was told; the other member commits nothing, and is gone.
         """
+
+    def lag(self, delivery: Delivery, records: int) -> dict[str, int]:
+        """Say what a source tells when so many records of this one's partition wait."""
+        return {delivery.partition: records} if self.has_offsets else {}
 
 
 @dataclass(slots=True)

@@ -185,6 +185,37 @@ class SourceContract:
         assert values(await member.fetch(1)) == [0]
         await member.source.aclose()
 
+    async def test_the_lag_counts_from_the_first_unfinished_record(
+        self, log_bench: LogBench
+    ) -> None:
+        await log_bench.append(*numbered(5))
+        member = await Member.join(log_bench.source())
+        fetched = await member.fetch(5)
+        await member.finish([fetched[0], fetched[3]])
+
+        assert await member.source.lag() == log_bench.lag(fetched[0], 4)
+        await member.source.aclose()
+
+    async def test_nothing_lags_once_all_is_finished(self, log_bench: LogBench) -> None:
+        await log_bench.append(*numbered(2))
+        member = await Member.join(log_bench.source())
+        fetched = await member.fetch(2)
+        await member.finish(fetched)
+
+        assert await member.source.lag() == log_bench.lag(fetched[0], 0)
+        await member.source.aclose()
+
+    async def test_the_lag_of_a_paused_partition_grows(self, log_bench: LogBench) -> None:
+        await log_bench.append(*numbered(1))
+        member = await Member.join(log_bench.source())
+        fetched = await member.fetch(1)
+        await member.finish(fetched)
+        member.source.pause(fetched[0].partition)
+        await log_bench.append(*numbered(3, start=1))
+
+        assert await member.source.lag() == log_bench.lag(fetched[0], 3)
+        await member.source.aclose()
+
     async def test_an_open_source_is_healthy(self, log_bench: LogBench) -> None:
         member = await Member.join(log_bench.source())
 
