@@ -69,7 +69,11 @@ test-prism: export BEAM_AGENTS_TEST_PRISM ?= 127.0.0.1:$(or $(BEAM_AGENTS_PRISM_
 test-prism: .venv/.synced ## Scenarios and the loop on Prism, after `make services-up kafka redis prism`
 	$(call tier,prism) $(ON_PRISM)
 ON_PRISM = $(wildcard tests/integration/test_*on_prism.py)
-.PHONY: test-integration test-prism
+chaos: export BEAM_AGENTS_REQUIRE_SERVERS := 1
+chaos: export BEAM_AGENTS_CHAOS_SEEDS ?= $(or $(SEEDS),1)
+chaos: .venv/.synced ## Workers and servers hurt in SEEDS=n ways, on servers of its own, and audited
+	$(RUN) pytest -s tests/integration/test_chaos.py
+.PHONY: test-integration test-prism chaos
 
 # --- the code itself -------------------------------------------------------------------------
 SOURCES := packages/*/src tests scripts docs/examples benchmarks compose .ci
