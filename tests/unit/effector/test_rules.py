@@ -87,3 +87,14 @@ def test_each_topic_is_used_for_one_thing() -> None:
     )
 
     assert mistake.startswith("--dead-letters-to names the same topic as --intents-from")
+
+
+def test_a_topic_is_the_same_under_another_path() -> None:
+    [mistake] = broken(
+        intents_from="sqlite:///bus.db?topic=one&group=g",
+        results_to="sqlite:///here/../bus.db?topic=one",
+        dead_letters_to="sqlite:///bus.db?topic=two",
+        approvals_to=None,
+    )
+
+    assert mistake.startswith("--results-to names the same topic as --intents-from")

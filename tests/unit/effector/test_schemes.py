@@ -155,3 +155,16 @@ def test_how_long_a_silent_worker_keeps_its_partitions_is_bounded(uri: str) -> N
 )
 def test_a_store_uri_of_another_form_is_refused(uri: str) -> None:
     assert store_mistake(uri) is not None
+
+
+@pytest.mark.parametrize("uri", ["redis://:hunter2/x@host/0", "redis://u:hunter2\u2100@host/0"])
+def test_a_mistake_in_a_stores_uri_repeats_no_password(uri: str) -> None:
+    mistake = store_mistake(uri)
+
+    assert mistake is not None
+    assert "is not of the form redis://host:6379/0" in mistake
+    assert "hunter2" not in mistake
+
+
+def test_a_store_in_memory_is_not_taken_for_a_file() -> None:
+    assert store_mistake("sqlite:///:memory:") is not None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from beam_agents.effector.schemes import STORE_CALL_TIMEOUT_MS
+from beam_agents.intents.topics import TopicUri
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +98,14 @@ def _tls_files_are_used(
 
 def _topics_differ(*uris: str | None) -> str | None:
     names = ("--intents-from", "--results-to", "--approvals-to", "--dead-letters-to")
-    seen: dict[str, str] = {}
+    seen: dict[str, TopicUri] = {}
     for name, uri in zip(names, uris, strict=True):
-        if uri is not None and uri in seen:
-            return f"{name} names the same topic as {seen[uri]}; each needs its own"
-        if uri is not None:
-            seen[uri] = name
+        topic = None if uri is None else TopicUri.parse(uri)
+        for other, known in seen.items():
+            if topic is not None and topic.is_same_topic(known):
+                return f"{name} names the same topic as {other}; each needs its own"
+        if topic is not None:
+            seen[name] = topic
     return None
 
 

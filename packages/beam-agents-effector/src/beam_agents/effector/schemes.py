@@ -108,8 +108,10 @@ def store_mistake(uri: str) -> str | None:
         parts = urlsplit(uri)
         _ = parts.port  # raises where there can be no such port
         malformed = not _STORE_FORMS[parts.scheme](parts.netloc, parts.path)
-    except (OperatorError, ValueError) as error:
-        return mask_uri(str(error))
+    except OperatorError as error:
+        return str(error)
+    except ValueError:  # its text repeats what may be part of a password
+        malformed = True
     if malformed:
         return f"{mask_uri(uri)!r} is not of the form {scheme.form}"
     unknown = dict(parse_qsl(parts.query, keep_blank_values=True)).keys() - {"app_profile"}
@@ -270,6 +272,6 @@ _STORE_FORMS: Mapping[str, Callable[[str, str], bool]] = {
     "redis": lambda netloc, path: bool(netloc) and _is_redis_database(path),
     "rediss": lambda netloc, path: bool(netloc) and _is_redis_database(path),
     "bigtable": lambda netloc, path: bool(netloc) and bool(_INSTANCE_AND_TABLE.fullmatch(path)),
-    "sqlite": lambda netloc, path: not netloc and len(path) > 1,
+    "sqlite": lambda netloc, path: not netloc and path not in ("", "/", "/:memory:"),
     "memory": lambda netloc, path: not path,
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from beam_agents.intents.masking import is_secret_parameter
+from beam_agents.intents.masking import mask_uri as mask_uri
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -37,7 +40,7 @@ class UriError(ValueError):
     """A URI does not name what it should; the message masks its credentials."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TopicUri:
     """Where the records of a topic are.
 
@@ -64,15 +67,29 @@ class TopicUri:
         """
         try:
             parts = urlsplit(text)
-        except ValueError as error:
-            raise UriError(f"{mask_uri(text)!r} is not a URI: {error}") from None
+        except ValueError:  # its text repeats what it could not read
+            raise UriError(f"{mask_uri(text)!r} is not a URI") from None
         if parts.scheme not in _FORMS:
             known = ", ".join(_FORMS)
             raise UriError(f"{mask_uri(text)!r} has no known scheme: use one of {known}")
         uri = cls._of(parts)
         if uri is None:
             raise UriError(f"{mask_uri(text)!r} is not of the form {_FORMS[parts.scheme]}")
+        if uri.path.startswith((":memory:", "file:")):
+            raise UriError(f"{mask_uri(text)!r} names no file on disk, where two processes meet")
         return uri
+
+    def is_same_topic(self, other: TopicUri) -> bool:
+        """Tell whether two URIs lead to one topic, however each is written."""
+        if (self.scheme, self.topic) != (other.scheme, other.topic):
+            return False
+        if self.scheme == "kafka":  # brokers of one cluster, in any order
+            return not set(map(_broker, self.hosts)).isdisjoint(map(_broker, other.hosts))
+        return self.hosts == other.hosts and _real(self.path) == _real(other.path)
+
+    def __repr__(self) -> str:
+        shown = {k: "***" if is_secret_parameter(k) else v for k, v in self.params.items()}
+        return f"TopicUri({self.scheme!r}, {self.hosts}, {self.path!r}, {self.topic!r}, {shown})"
 
     @classmethod
     def _of(cls, parts: SplitResult) -> TopicUri | None:
@@ -91,7 +108,7 @@ class TopicUri:
         else:
             path, topic = "", path
             hosts = tuple(parts.netloc.split(",")) if parts.scheme == "kafka" else (parts.netloc,)
-            well_formed = all(map(_is_host, hosts)) and "/" not in topic
+            well_formed = all(map(_is_host, hosts)) and not set(topic) & set("/@")
         if not (topic and well_formed):
             return None
         return cls(parts.scheme, hosts, path, topic, MappingProxyType(params))
@@ -106,20 +123,19 @@ def _is_host(text: str) -> bool:
         return False
 
 
+def _broker(text: str) -> tuple[str | None, int]:
+    parts = urlsplit(f"//{text}")
+    return parts.hostname, parts.port or _KAFKA_PORT
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path) if path else ""
+
+
+_KAFKA_PORT = 9092
 _FORMS = {
     "memory": "memory://name",
     "sqlite": "sqlite:///file.db?topic=name (four slashes for an absolute path)",
     "kafka": "kafka://host:9092[,host:9092]/topic (credentials come from the environment)",
     "pubsub": "pubsub://project/topic-or-subscription",
 }
-
-_USERINFO = re.compile(r"(?<=://)[^/?#\s]*@")
-_SECRET_PARAM = re.compile(
-    r"([?&][^=&#\s]*(?:password|passwd|pwd|secret|token|key|credential)[^=&#\s]*=)[^&#\s]+",
-    re.IGNORECASE,
-)
-
-
-def mask_uri(text: str) -> str:
-    """Replace the credentials of every URI in a text, so that it may be printed."""
-    return _SECRET_PARAM.sub(r"\1***", _USERINFO.sub("***@", text))
