@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from beam_agents.effector.approvals_cli import approvals_app
 from beam_agents.effector.audit_cli import audit_command
+from beam_agents.effector.dead_letters_cli import dead_letters_app
 from beam_agents.effector.options import Setting
 from beam_agents.effector.settings import SETTINGS
 
@@ -112,6 +113,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 @_with_options
 def _run(context: typer.Context, version: bool | None = None, **given: str | bool | None) -> None:
     if context.invoked_subcommand is not None:
+        context.obj = given
         return
     from beam_agents.effector.commands.run import run
 
@@ -135,5 +137,18 @@ def _inspect(
     raise typer.Exit(inspect(intent_id, dedup))
 
 
+@app.command("doctor")
+def _doctor(context: typer.Context) -> None:
+    """Check the settings, and whether each server can be used; perform nothing.
+
+    Takes the effector's own options and variables: write the options before `doctor`.
+    Exits with 0 if all is well, 2 for a mistake, 1 if a server cannot be used.
+    """
+    from beam_agents.effector.commands.doctor import examine
+
+    raise typer.Exit(examine(context.obj))
+
+
 app.add_typer(approvals_app, name="approvals")
+app.add_typer(dead_letters_app, name="dead-letters")
 app.command("audit")(audit_command)
