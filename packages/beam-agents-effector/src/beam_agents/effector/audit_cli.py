@@ -90,7 +90,7 @@ def audit_command(
     limit: _Limit = 20,
     as_json: _Json = False,
 ) -> None:
-    """Judge what topics hold against the guarantees, with evidence.
+    """Judge topics and ledgers against the guarantees.
 
     Topics are read whole, from their beginnings; they must reach back equally far.
     Exits with 0 if what can be judged holds, 3 if a guarantee was not kept, 2 for a

@@ -139,7 +139,7 @@ def _inspect(
 
 @app.command("doctor")
 def _doctor(context: typer.Context) -> None:
-    """Check the settings, and whether each server can be used; perform nothing.
+    """Check settings and servers; perform nothing.
 
     Takes the effector's own options and variables: write the options before `doctor`.
     Exits with 0 if all is well, 2 for a mistake, 1 if a server cannot be used.

@@ -24,7 +24,7 @@ _Reason = Annotated[
 
 @dead_letters_app.callback()
 def _dead_letters() -> None:
-    """List the records that could not be handled, or put them back."""
+    """List what could not be handled, or put it back."""
 
 
 @dead_letters_app.command("ls")
