@@ -97,6 +97,8 @@ py313: $(UV) ## The unit tests on Python 3.13, where it is installed
 	$(call on_other,3.13)
 .PHONY: py310 py313
 
+model-test: .venv/.synced ## The engine against its reference, over many thousands of histories (EXAMPLES=20000)
+	BEAM_AGENTS_MODEL_EXAMPLES=$(or $(EXAMPLES),20000) $(RUN) pytest --timeout 0 tests/unit/core/test_engine_model.py
 fuzz: .venv/.synced ## Feed tools and wire what nobody would write, a minute each
 	$(RUN) python scripts/fuzz_tools.py --seconds 60
 bench-tools: .venv/.synced ## Canonical JSON and a tool's invocation, against their floors; JSON=PREFIX writes figures
@@ -114,7 +116,7 @@ bench-smoke: .venv/.synced ## Every benchmark at a small size, with loose gates,
 	$(RUN) python benchmarks/smoke.py
 bench-footprint: .venv/.synced ## Size and start of an effector host, beside a pipeline's
 	$(RUN) python benchmarks/effector_footprint.py $(if $(JSON),--json $(JSON)-footprint.json)
-.PHONY: fuzz bench-tools bench-core bench-effector bench-smoke bench-footprint
+.PHONY: model-test fuzz bench-tools bench-core bench-effector bench-smoke bench-footprint
 
 protos: $(UV) ## Regenerate the wire's Python modules
 	$(GENCODE)
