@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import beam_agents.effector.settings as settings_module
 from beam_agents.effector.errors import SettingsError
 from beam_agents.effector.reading import read_settings
 from beam_agents.effector.settings import SETTINGS, Settings
@@ -210,3 +211,12 @@ def test_a_port_that_cannot_be_is_refused() -> None:
     (mistake,) = mistakes({**REQUIRED, "intents_from": "kafka://broker:99999/intents"})
 
     assert "kafka://broker:99999/intents" in mistake
+
+
+def test_tracing_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings_module, "is_installed", lambda _: False)
+
+    assert mistakes({**REQUIRED, "otel": True}) == (
+        "--otel: needs the extra 'otel': pip install 'beam-agents-effector[otel]'",
+    )
+    assert read_settings({**REQUIRED, "otel": False}, {}).otel is False

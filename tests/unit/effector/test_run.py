@@ -4,16 +4,21 @@ import asyncio
 import logging
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beam_agents.effector.commands import run as run_module
-from beam_agents.effector.commands.run import run
+from beam_agents.effector.commands.run import Built, run
 from beam_agents.effector.errors import BackendUnavailable, TopicMissing
 from beam_agents.effector.ports import StoreUnavailable
 from beam_agents.effector.preparation import Prepared
+from beam_agents.embedded import EmbeddedBus
 from beam_agents.tools import ToolRegistry
 
 TOOLS = ToolRegistry()
@@ -67,9 +72,9 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
     def with_service(**behaviour: Any) -> tuple[int, FakeService]:
         services: list[FakeService] = []
 
-        def build(_: Prepared) -> tuple[FakeService, None]:
+        def build(_: Prepared) -> Built:
             services.append(FakeService(**behaviour))
-            return services[0], None
+            return Built(services[0])  # type: ignore[arg-type]
 
         monkeypatch.setattr(run_module, "build_service", build)
         return run(GIVEN), services[0]
@@ -132,3 +137,38 @@ def test_a_store_in_memory_is_warned_of(serve: Any, capsys: pytest.CaptureFixtur
     serve()
 
     assert "the dedup store is in memory" in capsys.readouterr().err
+
+
+def test_traces_are_sent_to_the_collector_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    received: list[str] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            received.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    monkeypatch.chdir(tmp_path)
+    bus = EmbeddedBus("bus.db")
+    bus.publish("intents", key=b"k", value=b"no intent")
+    with HTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+        threading.Thread(target=_stop_once_committed, args=(bus,), daemon=True).start()
+        assert run({**GIVEN, "otel": True}) == 0
+        server.shutdown()
+
+    assert received == ["/v1/traces"]
+
+
+def _stop_once_committed(bus: EmbeddedBus) -> None:
+    while bus.committed("beam-agents-effector", "intents") < 1:
+        time.sleep(0.02)
+    os.kill(os.getpid(), signal.SIGTERM)

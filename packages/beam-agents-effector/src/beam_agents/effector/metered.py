@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter, time
 from typing import TypeVar
 
@@ -182,27 +182,15 @@ class MeteredSource:
     Args:
         source: The topic.
         metrics: Where measurements go.
-        on_lost: Also told of lost partitions.
     """
 
-    def __init__(
-        self, source: Source, metrics: Metrics, on_lost: Callable[[Collection[str]], None]
-    ) -> None:
+    def __init__(self, source: Source, metrics: Metrics) -> None:
         self._source = source
         self._metrics = metrics
-        self._on_lost = on_lost
+        self.open = source.open
         self.done = source.done
         self.pause = source.pause
         self.resume = source.resume
-
-    async def open(self, on_lost: Callable[[Collection[str]], None]) -> None:
-        """Pass on."""
-
-        def lost(partitions: Collection[str]) -> None:
-            on_lost(partitions)
-            self._on_lost(partitions)
-
-        await self._source.open(lost)
 
     async def fetch(self) -> Sequence[Delivery]:
         """Pass on, and note how far behind we are."""

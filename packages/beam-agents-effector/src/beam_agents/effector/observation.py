@@ -47,7 +47,7 @@ class Observation:
     ) -> None:
         self.metrics = Metrics([tool.name for tool in registry])
         self.unfinished = Unfinished(self.metrics, clock)
-        self.source = MeteredSource(source, self.metrics, self.unfinished.lose)
+        self.source = MeteredSource(source, self.metrics)
         self.store = MeteredStore(store, self.metrics)
         self.sinks = {name: MeteredSink(name, sink, self.metrics) for name, sink in sinks.items()}
         self._clock = clock

@@ -34,7 +34,7 @@ class Option:
     env_only: bool = False
     secret: bool = False
     least: int | None = None
-    check: Callable[[str], str | None] | None = None
+    check: Callable[[Any], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import Delivery
@@ -21,3 +23,49 @@ class Probe:
 
     def count(self, event: str) -> None:
         """Something happened that is only counted."""
+
+    def lose(self, partitions: Collection[str]) -> None:
+        """Another worker has these partitions now, and what is unfinished of them."""
+
+
+class Probes(Probe):
+    """Several that look on, each told of everything.
+
+    Args:
+        probes: Told in this order.
+    """
+
+    def __init__(self, *probes: Probe) -> None:
+        self._probes = probes
+
+    @classmethod
+    def of(cls, probes: Sequence[Probe]) -> Probe:
+        """Return one that tells all of these."""
+        if len(probes) == 1:
+            return probes[0]
+        return cls(*probes) if probes else Probe()
+
+    def enter(self, phase: Phase, delivery: Delivery) -> None:
+        """Tell all."""
+        for probe in self._probes:
+            probe.enter(phase, delivery)
+
+    def leave(self, phase: Phase, delivery: Delivery) -> None:
+        """Tell all."""
+        for probe in self._probes:
+            probe.leave(phase, delivery)
+
+    def invoke(self, intent: ToolIntent) -> None:
+        """Tell all."""
+        for probe in self._probes:
+            probe.invoke(intent)
+
+    def count(self, event: str) -> None:
+        """Tell all."""
+        for probe in self._probes:
+            probe.count(event)
+
+    def lose(self, partitions: Collection[str]) -> None:
+        """Tell all."""
+        for probe in self._probes:
+            probe.lose(partitions)

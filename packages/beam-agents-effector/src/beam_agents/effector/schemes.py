@@ -126,12 +126,13 @@ def _scheme(table: Mapping[str, Scheme[_Port]], uri: str) -> Scheme[_Port]:
     if scheme is None:
         forms = ", ".join(known.form for known in table.values())
         raise OperatorError(f"{mask_uri(uri)!r} has no scheme known here: use one of {forms}")
-    if scheme.client and not _is_installed(scheme.client):
+    if scheme.client and not is_installed(scheme.client):
         raise MissingExtra(name, scheme.extra)
     return scheme
 
 
-def _is_installed(module: str) -> bool:
+def is_installed(module: str) -> bool:
+    """Whether a module of another distribution is there; does not import it."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # a package that it would be in is not there either

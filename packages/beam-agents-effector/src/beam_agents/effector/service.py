@@ -185,6 +185,7 @@ class EffectorService:
         """Drop what waits of partitions that another worker has now; what runs, runs on."""
         _log.info("lost partitions: %s", ", ".join(sorted(partitions)))
         self._engine.partitions.lost(partitions)
+        self._ports.probe.lose(partitions)
         self._lanes.withdraw(frozenset(partitions))
 
     async def _drain(self) -> None:

@@ -10,7 +10,12 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
 from beam_agents.effector.options import Option, Setting, settings_of
-from beam_agents.effector.schemes import Connections, store_mistake, topic_mistake
+from beam_agents.effector.schemes import (
+    Connections,
+    is_installed,
+    store_mistake,
+    topic_mistake,
+)
 from beam_agents.intents.topics import mask_uri
 from beam_agents.kafka import KafkaSecurity
 
@@ -35,6 +40,12 @@ def _address_mistake(address: str) -> str | None:
     if host and port.isdecimal() and int(port) < 65_536:
         return None
     return f"{address!r} is not of the form HOST:PORT"
+
+
+def _otel_mistake(wanted: bool) -> str | None:
+    if not wanted or is_installed("opentelemetry.exporter.otlp.proto.http"):
+        return None
+    return "needs the extra 'otel': pip install 'beam-agents-effector[otel]'"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -179,6 +190,16 @@ class Settings:
             check=_address_mistake,
         ),
     ] = None
+
+    otel: Annotated[
+        bool,
+        Option(
+            _LOGS,
+            "",
+            "Send a trace of each intent by OTLP, as the OTEL_… variables say.",
+            check=_otel_mistake,
+        ),
+    ] = False
 
     kafka_security_protocol: Annotated[
         Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"],

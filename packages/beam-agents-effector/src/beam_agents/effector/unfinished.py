@@ -96,7 +96,7 @@ class Unfinished(Probe):
         self._metrics.events.labels(event).inc()
 
     def lose(self, partitions: Collection[str]) -> None:
-        """Forget what another worker has now."""
+        """Forget what is another's work."""
         for name, entry in list(self._entries.items()):
             if entry.delivery.partition in partitions:
                 del self._entries[name]

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from beam_agents.effector.banner import announce
@@ -19,12 +20,14 @@ from beam_agents.effector.garbage import collect_seldom
 from beam_agents.effector.logs import configure_logs
 from beam_agents.effector.ports import DedupStore, Sink, Source
 from beam_agents.effector.preparation import Prepared, prepare
-from beam_agents.effector.probe import Probe
+from beam_agents.effector.probe import Probe, Probes
 from beam_agents.effector.schemes import open_sink, open_source, open_store
 from beam_agents.effector.service import EffectorService
 from beam_agents.intents.topics import mask_uri
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
     from beam_agents.effector.observation import Observation
 
 _LOG = logging.getLogger("beam_agents.effector")
@@ -54,12 +57,13 @@ def run(given: Mapping[str, object]) -> int:
 
 async def _serve(prepared: Prepared) -> int:
     try:
-        service, watched = build_service(prepared)
+        built = build_service(prepared)
     except EffectorError as error:
         _complain(str(error))
         return error.exit_code
+    service = built.service
     signals = _stop_on_signals(service)
-    code = await _ending(service, prepared.settings.http, watched)
+    code = await _ending(built, prepared.settings.http)
     if len(signals) > 1:
         code = 128 + signals[-1]
     if len(signals) > 1 or service.running_tools:
@@ -69,15 +73,17 @@ async def _serve(prepared: Prepared) -> int:
     return code
 
 
-async def _ending(
-    service: EffectorService, address: str | None, watched: Observation | None
-) -> int:
+async def _ending(built: Built, address: str | None) -> int:
     """Run the service to its end, and return what the process should say of it."""
     try:
         async with AsyncExitStack() as stack:
-            if address is not None and watched is not None:
-                await _serve_http(stack, address, watched)
-            await service.run()
+            if built.traces is not None:
+                from beam_agents.effector.otlp import exporting
+
+                await stack.enter_async_context(exporting(built.traces))
+            if address is not None and built.watched is not None:
+                await _serve_http(stack, address, built.watched)
+            await built.service.run()
     except EffectorError as error:
         _complain(str(error))
         return error.exit_code
@@ -115,8 +121,17 @@ def _stop_on_signals(service: EffectorService) -> list[int]:
     return signals
 
 
-def build_service(prepared: Prepared) -> tuple[EffectorService, Observation | None]:
-    """Put a service together, and what looks on at it where that is served; connects nothing."""
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A service, and what looks on at it where that is asked for."""
+
+    service: EffectorService
+    watched: Observation | None = None
+    traces: TracerProvider | None = None
+
+
+def build_service(prepared: Prepared) -> Built:
+    """Put a service together, and what looks on at it; connects nothing."""
     settings, connections = prepared.settings, prepared.settings.connections()
     source = open_source(settings.intents_from, connections)
     store = open_store(settings.dedup, connections)
@@ -129,8 +144,17 @@ def build_service(prepared: Prepared) -> tuple[EffectorService, Observation | No
         ]
         if uri is not None
     }
+    traces, probes = None, list[Probe]()
+    if settings.otel:
+        from beam_agents.effector.otlp import make_tracing
+        from beam_agents.effector.tracing import TracedResults
+
+        traces, tracing = make_tracing()
+        probes.append(tracing)
+        sinks["results"] = TracedResults(sinks["results"])
     if settings.http is None:
-        return _service(prepared, source, store, sinks), None
+        service = _service(prepared, source, store, sinks, probe=Probes.of(probes))
+        return Built(service, traces=traces)
     from beam_agents.effector.observation import Observation
 
     watched = Observation(
@@ -141,11 +165,10 @@ def build_service(prepared: Prepared) -> tuple[EffectorService, Observation | No
         clock=SystemClock(),
         max_clock_skew_ms=settings.max_clock_skew_ms,
     )
-    service = _service(
-        prepared, watched.source, watched.store, watched.sinks, probe=watched.unfinished
-    )
+    probe = Probes.of([watched.unfinished, *probes])
+    service = _service(prepared, watched.source, watched.store, watched.sinks, probe=probe)
     watched.watch(service)
-    return service, watched
+    return Built(service, watched, traces)
 
 
 def _service(
@@ -154,7 +177,7 @@ def _service(
     store: DedupStore,
     sinks: Mapping[str, Sink],
     *,
-    probe: Probe | None = None,
+    probe: Probe,
 ) -> EffectorService:
     return EffectorService(
         registry=prepared.registry,
