@@ -8,6 +8,7 @@ import os
 import pickle
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,12 +51,17 @@ def test_an_ed25519_public_key_cannot_sign() -> None:
         (f"\n{ENCODED.rstrip('=')}", "line 2: is not of the form key_id=key"),
         (f"={ENCODED}", "line 1: is not of the form key_id=key"),
         (ENCODED, "line 1: the key is"),
-        (f"k {ENCODED}", "line 1: the key is"),
-        (f"k:{ENCODED}", "line 1: the key is"),
+        (f"k {ENCODED}", "line 1: its key id is not made of"),
+        (f"k:{ENCODED}", "line 1: its key id is not made of"),
+        (f"export k={ENCODED}", "line 1: its key id is not made of up to 128 ASCII letters"),
+        (f"k j={ENCODED}", "line 1: its key id is not made of"),
+        (f"clé={ENCODED}", "line 1: its key id is not made of"),
+        (f"{'k' * 129}={ENCODED}", "line 1: its key id is not made of"),
         (f"{ENCODED}=k", "line 1: the key is"),
         (f"k=!{ENCODED}", "line 1: the key is not base64"),
         (f"k={ENCODED}x", "line 1: the key is not base64"),
         ("k=", "line 1: the key is empty"),
+        (f"k={base64.b64encode(bytes(15)).decode()}", "the key is 15 bytes long: an HMAC key has"),
         (f"k={ENCODED}\nk={ENCODED}", "line 2: its key id is given twice"),
         (f"k=rsa:{ENCODED}", "line 1: the key is of no known form"),
         (f"k=ed25519-public:{ENCODED}", "line 1: the key is 28 bytes long"),
@@ -80,6 +86,14 @@ def test_an_ed25519_key_without_the_extra_says_what_to_install(
         Keyring.parse(f"ed=ed25519-private:{ED25519_RAW}")
 
 
+def test_a_key_of_16_bytes_is_long_enough() -> None:
+    assert len(Keyring.parse(f"k={base64.b64encode(bytes(16)).decode()}")) == 1
+
+
+def test_a_byte_order_mark_is_no_part_of_a_key_id() -> None:
+    assert Keyring.parse(f"\ufeffk={ENCODED}").key("k") is not None
+
+
 # --- references ------------------------------------------------------------------------------
 
 
@@ -101,13 +115,56 @@ def test_a_keyring_comes_from_a_function() -> None:
         ("file:/", "cannot be read: Is a directory"),
         (f"k={ENCODED}", "given by reference"),
         ("", "given by reference"),
+        (f"env:k={ENCODED}", "given by reference"),
+        ("file:/a\0b", "cannot be read"),
+        (None, "given by reference.* not by NoneType"),
+        (SECRET, "given by reference.* not by bytes"),
     ],
 )
-def test_a_reference_that_leads_nowhere_is_refused(reference: str, message: str) -> None:
+def test_a_reference_that_leads_nowhere_is_refused(reference: Any, message: str) -> None:
     with pytest.raises(KeyringError, match=message) as refused:
         Keyring.load(reference)
 
     assert ENCODED not in str(refused.value)
+
+
+def raising() -> Keyring:
+    raise LookupError(f"no {ENCODED}")
+
+
+def failing() -> Keyring:
+    raise KeyringError("the vault is sealed")
+
+
+def returning_text() -> Any:
+    return f"k={ENCODED}"
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (raising, "the keyring's function raising raised LookupError"),
+        (failing, "the vault is sealed"),
+        (returning_text, "the keyring's function returning_text returned str, and no Keyring"),
+        (lambda _: None, "raised TypeError"),
+        (Keyring.parse, "the keyring's function Keyring.parse raised TypeError"),
+    ],
+)
+def test_a_function_that_gives_no_keyring_is_named_without_what_it_says(
+    function: Any, message: str
+) -> None:
+    with pytest.raises(KeyringError, match=message) as refused:
+        Keyring.load(function)
+
+    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+    assert ENCODED not in str(refused.value)
+
+
+def test_a_keyring_is_parsed_from_text() -> None:
+    text: Any = f"k={ENCODED}".encode()
+
+    with pytest.raises(KeyringError, match="a keyring is text, not bytes"):
+        Keyring.parse(text)
 
 
 def write(path: Path, text: str, *, at_s: int) -> None:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import base64
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from google.protobuf.internal.encoder import TagBytes
 
 from beam_agents._protos import ED25519, HMAC_SHA256, AgentEnvelope, ToolIntent, ToolResult
 from beam_agents.intents.keyring import Keyring, KeyringError
-from beam_agents.intents.signing import Forged, Signer, UnknownKey, Unsigned, Verified, verify
+from beam_agents.intents.signing import (
+    Forged,
+    NotSignable,
+    Signer,
+    UnknownKey,
+    Unsigned,
+    Verified,
+    verify,
+)
 
 Approval = AgentEnvelope.Approval
 Signable: TypeAlias = ToolIntent | ToolResult | Approval
@@ -227,3 +235,17 @@ def test_a_key_that_is_not_there_cannot_sign() -> None:
 def test_a_public_key_cannot_sign() -> None:
     with pytest.raises(KeyringError, match=r"key 'ed' of .* can only verify"):
         Signer(Keyring.parse(PUBLIC), "ed").sign(refund())
+
+
+@pytest.mark.parametrize("message", [AgentEnvelope(), None, b"", "intent"])
+def test_what_has_no_signature_can_be_neither_signed_nor_verified(message: Any) -> None:
+    with pytest.raises(NotSignable, match="has no signature: signed are"):
+        verify(message, KEYS)
+    with pytest.raises(NotSignable, match="has no signature: signed are"):
+        Signer(KEYS, "k1").sign(message)
+
+
+@pytest.mark.parametrize("keyring", [None, "env:KEYS"])
+def test_a_reference_is_no_keyring_to_verify_with(keyring: Any) -> None:
+    with pytest.raises(KeyringError, match=r"with a Keyring, not .*: use Keyring\.load"):
+        verify(refund(), keyring)

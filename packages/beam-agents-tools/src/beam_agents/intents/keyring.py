@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -11,6 +12,11 @@ from typing import TypeAlias
 from beam_agents.intents.keys import Key, KeyFormatError, parse_key
 
 _LOG = logging.getLogger(__name__)
+
+_BY_REFERENCE = "a keyring is given by reference: env:VARIABLE or file:/path"
+_BYTE_ORDER_MARK = "\ufeff"
+_KEY_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_ALPHABET = "up to 128 ASCII letters, digits, '.', '_' and '-'"
 
 KeyringReference: TypeAlias = "str | Callable[[], Keyring]"
 
@@ -22,7 +28,8 @@ class KeyringError(ValueError):
 class Keyring:
     """Valid keys by id: several while keys are rotated.
 
-    Its text has a line for each key, and `#` comments:
+    Its text has a line for each key, and `#` comments. A key id is made of up to 128
+    ASCII letters, digits, `.`, `_` and `-`:
 
         key_id=base64(secret)                 HMAC-SHA256
         key_id=ed25519-public:base64(raw)     verifies
@@ -51,7 +58,9 @@ class Keyring:
             KeyringError: There is nothing to read, or it is no keyring.
         """
         if callable(reference):
-            return cls(reference()._keys, reference=reference)
+            return cls(_returned(reference)._keys, reference=reference)
+        if not isinstance(reference, str):
+            raise KeyringError(f"{_BY_REFERENCE}, not by {type(reference).__name__}")
         return cls(_parsed(_text(reference), repr(reference)), reference=reference)
 
     @classmethod
@@ -61,6 +70,8 @@ class Keyring:
         Raises:
             KeyringError: Naming the line, and not what is on it.
         """
+        if not isinstance(text, str):
+            raise KeyringError(f"a keyring is text, not {type(text).__name__}")
         return cls(_parsed(text, "the keyring"))
 
     def key(self, key_id: str) -> Key | None:
@@ -96,7 +107,7 @@ class Keyring:
             return None
         try:
             found = os.stat(self._reference.removeprefix("file:"))
-        except OSError:
+        except (OSError, ValueError):
             return None
         return found.st_mtime_ns, found.st_size, found.st_ino
 
@@ -116,32 +127,49 @@ class Keyring:
         return Keyring.load, (self._reference,)
 
 
+def _returned(function: Callable[[], object]) -> Keyring:
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    try:
+        keyring = function()
+    except KeyringError:
+        raise
+    except Exception as error:  # its text may repeat key material
+        raise KeyringError(f"the keyring's function {name} raised {type(error).__name__}") from None
+    if not isinstance(keyring, Keyring):
+        raise KeyringError(
+            f"the keyring's function {name} returned {type(keyring).__name__}, and no Keyring"
+        )
+    return keyring
+
+
 def _text(reference: str) -> str:
     kind, _, place = reference.partition(":")
-    if kind == "env":
+    if kind == "env" and place.isidentifier():
         text = os.environ.get(place)
         if text is None:
             raise KeyringError(f"{reference!r}: the environment has no variable {place!r}")
         return text
     if kind == "file":
         try:
-            return Path(place).read_text()
-        except (OSError, UnicodeDecodeError) as error:
+            return Path(place).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "is not text"
             raise KeyringError(f"{reference!r} cannot be read: {reason}") from None
     # Not repeated: it could be a key, given where a reference belongs.
-    raise KeyringError("a keyring is given by reference: env:VARIABLE or file:/path")
+    raise KeyringError(_BY_REFERENCE)
 
 
 def _parsed(text: str, source: str) -> dict[str, Key]:
     keys: dict[str, Key] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.removeprefix(_BYTE_ORDER_MARK).splitlines(), start=1):
         content = line.partition("#")[0].strip()
         if not content:
             continue
         key_id, equals, encoded = (part.strip() for part in content.partition("="))
         if not (key_id and equals):
             raise KeyringError(f"{source}, line {number}: is not of the form key_id=key")
+        if not _KEY_ID.fullmatch(key_id):
+            raise KeyringError(f"{source}, line {number}: its key id is not made of {_ALPHABET}")
         if key_id in keys:
             raise KeyringError(f"{source}, line {number}: its key id is given twice")
         # The line is named, and never its id: base64 ends in "=", so where the id or

@@ -55,13 +55,27 @@ def parse_key(text: str) -> Key:
     raise KeyFormatError("is of no known form: use ed25519-public: or ed25519-private:")
 
 
+# RFC 2104 advises as many bytes as the hash has (32 here) and forbids no fewer. At 16 a key is
+# beyond guessing (NIST SP 800-131A asks for 14), and older keys stay valid.
+MIN_SECRET_BYTES = 16
+
+
 class HmacKey:
-    """A secret that signs and verifies."""
+    """A secret that signs and verifies.
+
+    Raises:
+        KeyFormatError: It is shorter than 16 bytes. Make it of 32 random ones.
+    """
 
     scheme = HMAC_SHA256
     can_sign = True
 
     def __init__(self, secret: bytes) -> None:
+        if len(secret) < MIN_SECRET_BYTES:
+            raise KeyFormatError(
+                f"is {len(secret)} bytes long: an HMAC key has at least {MIN_SECRET_BYTES}, "
+                "better 32, all random"
+            )
         self._secret = secret
 
     def sign(self, data: bytes) -> bytes:

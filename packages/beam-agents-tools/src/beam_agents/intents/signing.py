@@ -15,10 +15,11 @@ from typing import TypeAlias
 from google.protobuf.message import Message
 
 from beam_agents._protos import AgentEnvelope, ToolIntent, ToolResult
-from beam_agents.intents.keyring import Keyring, KeyringReference
+from beam_agents.intents.keyring import Keyring, KeyringError, KeyringReference
 
 Signable: TypeAlias = ToolIntent | ToolResult | AgentEnvelope.Approval
 
+_SIGNABLE = (ToolIntent, ToolResult, AgentEnvelope.Approval)
 _SIGNATURE_FIELDS = ("signature_scheme", "signing_key_id", "signature")
 
 
@@ -33,6 +34,10 @@ _LABELS = {
     ToolResult.DESCRIPTOR.full_name: _label(b"beam-agents/result/v1"),
     AgentEnvelope.Approval.DESCRIPTOR.full_name: _label(b"beam-agents/approval/v1"),
 }
+
+
+class NotSignable(TypeError):
+    """What was given to be signed or verified carries no signature of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,9 @@ class Signer:
 
         Raises:
             KeyringError: The keyring cannot be read, or has no such key that signs.
+            NotSignable: It is no intent, result or approval.
         """
+        _require_signable(message)
         if not isinstance(self._keyring, Keyring):
             self._keyring = Keyring.load(self._keyring)
         key = self._keyring.signing_key(self.key_id)
@@ -94,7 +101,17 @@ class Signer:
 
 
 def verify(message: Signable, keyring: Keyring) -> Verification:
-    """Judge a message's signature. Never raises for what is in the message."""
+    """Judge a message's signature. Never raises for what is in the message.
+
+    Raises:
+        NotSignable: It is no intent, result or approval.
+        KeyringError: The keyring is none, such as the reference to one.
+    """
+    _require_signable(message)
+    if not isinstance(keyring, Keyring):
+        raise KeyringError(
+            f"a message is verified with a Keyring, not {type(keyring).__name__}: use Keyring.load"
+        )
     key_id = message.signing_key_id
     if not (message.signature_scheme or key_id or message.signature):
         return Unsigned()
@@ -105,6 +122,14 @@ def verify(message: Signable, keyring: Keyring) -> Verification:
         return Forged(key_id)
     holds = key.verify(_signed_bytes(_unsigned(message)), message.signature)
     return Verified(key_id) if holds else Forged(key_id)
+
+
+def _require_signable(message: object) -> None:
+    if not isinstance(message, _SIGNABLE):
+        raise NotSignable(
+            f"{type(message).__name__} has no signature: signed are a ToolIntent, a ToolResult "
+            "and the Approval in an AgentEnvelope"
+        )
 
 
 def _unsigned(message: Message) -> Message:
