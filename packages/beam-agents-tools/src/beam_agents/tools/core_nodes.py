@@ -82,6 +82,7 @@ class Place:
 
 Copy: TypeAlias = Callable[[Node, Place], Node]
 _REASONS = {
+    "call": "a NamedTuple can be an array or an object before pydantic 2.14: use a dataclass",
     "callable": "a Callable cannot be sent as JSON",
     "complex": "a complex number has many spellings: use two floats",
     "fraction": "a Fraction has many spellings: use Decimal, or two integers",

@@ -18,6 +18,7 @@ from beam_agents.tools.docstring import Description
 from beam_agents.tools.errors import SideEffectToolError, ToolDefinitionError, ToolError
 from beam_agents.tools.intent_info import IntentInfo
 from beam_agents.tools.options import OnCrash, ToolOptions, checked
+from beam_agents.tools.schema_nodes import without_explanations
 from beam_agents.tools.signature import Signature, underlying
 
 P = ParamSpec("P", default=...)
@@ -37,7 +38,8 @@ class Tool(Generic[P, R_co]):
         side_effect: Whether it changes anything outside.
         strict: Whether arguments must be of their types, without conversion.
         schema: JSON Schema 2020-12 of the arguments.
-        schema_digest: SHA-256 of the schema's canonical JSON.
+        schema_digest: SHA-256 of the schema's canonical JSON, without what only explains it:
+            two sides of one digest accept the same arguments.
         timeout_ms: How long a run may take, or None for the effector's setting.
         max_concurrency: How many may run at once in one process, or None.
         on_crash: What to do where an earlier attempt may have run.
@@ -78,7 +80,8 @@ class Tool(Generic[P, R_co]):
         self.description = options.description or documented.text
         self.strict = options.strict
         self.schema = self._arguments.schema
-        self.schema_digest = sha256(canonical_json(self.schema)).digest()
+        accepted = without_explanations(self.schema)  # which `python -OO` leaves out as well
+        self.schema_digest = sha256(canonical_json(accepted)).digest()
         self.timeout_ms = options.timeout_ms
         self.max_concurrency = options.max_concurrency
         self.on_crash: OnCrash = options.on_crash

@@ -5,6 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from textwrap import dedent, indent
+
+_HEADINGS = ("Args:", "Arguments:", "Parameters:", "Params:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Description:
         from docstring_parser import ParseError, parse  # not needed to import a registry's types
 
         try:
-            parsed = parse(docstring)
+            parsed = parse(_with_summary_line(docstring))
         except ParseError:
             return cls(inspect.cleandoc(docstring))
         return cls(
@@ -38,3 +41,16 @@ class Description:
                 if each.description
             },
         )
+
+
+def _with_summary_line(docstring: str) -> str:
+    """Put a section that stands in the first line where the parser looks for sections.
+
+    The first line has lost its indentation, which is what tells a heading from its text.
+    """
+    heading, _, rest = docstring.partition("\n")
+    if heading.strip() not in _HEADINGS:
+        return docstring
+    body = dedent(rest).strip("\n")
+    # Deeper than what follows it, unless this section is all there is.
+    return f"\n{heading.strip()}\n{body if body.startswith(' ') else indent(body, '    ')}"

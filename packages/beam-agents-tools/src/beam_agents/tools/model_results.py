@@ -56,10 +56,17 @@ def _exact(value: object, written: object) -> object:
         pairs = zip(value.items(), written.items(), strict=True)
         return {_exact(a, key): _exact(b, each) for (a, b), (key, each) in pairs}
     if isinstance(value, Set) and isinstance(written, list):
-        return sorted(map(_exact, value, written), key=_sort_key)
+        return sorted(map(_member, value, written), key=_sort_key)
     if isinstance(value, Sequence) and isinstance(written, list):
         return list(map(_exact, value, written))
     return written
+
+
+def _member(value: object, written: object) -> object:
+    """Correct a member of a set; a set in it may not be paired with what was written of it."""
+    if isinstance(value, Set) and isinstance(written, list):
+        return sorted(written, key=_sort_key)
+    return _exact(value, written)
 
 
 def _exact_text(value: Exact) -> object:

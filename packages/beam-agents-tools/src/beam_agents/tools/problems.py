@@ -46,7 +46,7 @@ class ProblemWriter:
         words = pydantics_own(error)
         if words is None and not self.takes_secret:
             words = authors_own(error)
-        found = json_type(error["input"])
+        found = json_type(_value_at(place, arguments))  # not of what it was converted to
         return ArgumentProblem(path, f"{words or self._expected(place, found)}, found {found}")
 
     def _expected(self, place: Sequence[str | int], found: str) -> str:
@@ -85,6 +85,13 @@ def _place(error: ErrorDetails, document: JsonValue) -> Iterator[str | int]:
         elif error["type"] not in _MISSING or segment != error["loc"][-1]:
             continue
         yield segment
+
+
+def _value_at(place: Sequence[str | int], document: JsonValue) -> object:
+    here: object = document
+    for segment in place:
+        here = here[segment]  # type: ignore[index]
+    return here
 
 
 def _is_member(container: object, segment: str | int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Set
 from typing import Any
 
 from pydantic import RootModel
@@ -101,6 +102,11 @@ class PublishedJsonSchema(GenerateJsonSchema):
         return published | {"pattern": pattern} if pattern else published
 
     # --- defaults ---------------------------------------------------------------------------
+
+    def get_default_value(self, schema: cs.WithDefaultSchema) -> Any:
+        """Keep a set from pydantic, which sorts it by `<`: no order, where the members are sets."""
+        default = super().get_default_value(schema)
+        return RootModel[Any].model_construct(default) if isinstance(default, Set) else default
 
     def encode_default(self, default: Any) -> Any:
         """Spell a default as it is spelled in the result of a model, or leave it out."""

@@ -71,9 +71,13 @@ class ToolRegistry:
         """Return what to enter around all uses of the tools."""
         if self._lifespan is None:
             return nullcontext()
-        if isinstance(self._lifespan, AbstractAsyncContextManager):
-            return self._lifespan
-        return self._lifespan()
+        given = self._lifespan
+        if isinstance(given, AbstractAsyncContextManager):
+            # One that `asynccontextmanager` made can be entered once; as a decorator it makes
+            # itself anew for each call, and so it does here for each run of an effector.
+            anew: Callable[[], Lifespan] = getattr(given, "_recreate_cm", lambda: given)
+            return anew()
+        return given()
 
     def manifest(self) -> dict[str, dict[str, object]]:
         """Describe the tools by name, in JSON values, so that two sides can be compared."""

@@ -10,6 +10,7 @@ Node: TypeAlias = Mapping[str, Any]
 _BY_NAME = ("properties", "patternProperties", "$defs")
 _CHOICES = ("anyOf", "oneOf", "allOf")
 _IN_ORDER = (*_CHOICES, "prefixItems")
+_SAID = ("title", "description", "examples")
 _SINGLE = ("items", "additionalProperties", "propertyNames")
 
 
@@ -29,6 +30,21 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def without_explanations(node: Any) -> Any:
+    """Copy a schema, leaving out what only explains it."""
+    if not isinstance(node, Mapping):
+        return node
+    return {key: _bare(key, value) for key, value in node.items() if key not in _SAID}
+
+
+def _bare(keyword: str, value: Any) -> Any:
+    if keyword in _BY_NAME:
+        return {name: without_explanations(each) for name, each in value.items()}
+    if keyword in _IN_ORDER:
+        return list(map(without_explanations, value))
+    return without_explanations(value) if keyword in _SINGLE else value
 
 
 def reference(node: Node) -> str | None:

@@ -6,9 +6,10 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, singledispatchmethod
 from typing import Annotated, Any
 
 from pydantic.fields import FieldInfo
@@ -18,6 +19,9 @@ from beam_agents.tools.errors import ToolDefinitionError
 from beam_agents.tools.intent_info import IntentInfo
 
 REQUIRED = inspect.Parameter.empty
+
+# From Python 3.12 on, the `type` statement makes another class than typing_extensions.
+_ALIASES = (TypeAliasType, getattr(typing, "TypeAliasType", TypeAliasType))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Signature:
         Raises:
             ToolDefinitionError: Naming the parameter that arguments by name cannot fill.
         """
+        _refuse_dispatch(function)
         source = underlying(function)
         arguments: list[Argument] = []
         injected: list[str] = []
@@ -77,7 +82,13 @@ def is_intent_parameter(parameter: inspect.Parameter, function: Callable[..., ob
 
 def underlying(function: Callable[..., object]) -> Callable[..., object]:
     """Return the plain function behind partials, decorators, methods and callable objects."""
+    return deque(_layers(function), maxlen=1).pop()
+
+
+def _layers(function: Callable[..., object]) -> Iterator[Callable[..., object]]:
+    """Yield a callable and what it calls, down to a plain function."""
     while True:
+        yield function
         if isinstance(function, partial):
             function = function.func
         elif hasattr(function, "__wrapped__"):
@@ -85,9 +96,24 @@ def underlying(function: Callable[..., object]) -> Callable[..., object]:
         elif inspect.ismethod(function):
             function = function.__func__
         elif inspect.isroutine(function):
-            return function
+            return
         else:
             function = type(function).__call__
+
+
+def _refuse_dispatch(function: Callable[..., object]) -> None:
+    if any(map(_dispatches, _layers(function))):
+        raise ToolDefinitionError(
+            "dispatches on its first positional argument, and arguments come by name: "
+            "make a tool of each implementation, or take a Union"
+        )
+
+
+def _dispatches(function: Callable[..., object]) -> bool:
+    """Tell whether this is made by `functools.singledispatch` or `singledispatchmethod`."""
+    owner = getattr(getattr(function, "register", None), "__self__", None)
+    is_method = isinstance(owner, singledispatchmethod)
+    return is_method or (hasattr(function, "dispatch") and hasattr(function, "registry"))
 
 
 def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
@@ -194,12 +220,22 @@ def _with_references(annotation: Any) -> Any:
 
 def _without_wrapping(annotation: Any) -> Any:
     """Look through `Annotated`, type aliases and `Optional`."""
-    if isinstance(annotation, TypeAliasType):
-        return _without_wrapping(annotation.__value__)
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if isinstance(annotation, _ALIASES):
+        return _without_wrapping(annotation.__value__)
+    if isinstance(origin, _ALIASES):
+        return _without_wrapping(_specialized(origin, inner))
     if origin is Annotated:
         return _without_wrapping(inner[0])
     if origin in (typing.Union, types.UnionType):
         members = [each for each in inner if each is not type(None)]
         return _without_wrapping(members[0]) if len(members) == 1 else annotation
     return annotation
+
+
+def _specialized(alias: Any, arguments: tuple[Any, ...]) -> Any:
+    """Return what a generic alias stands for with these arguments."""
+    given = dict(zip(alias.__type_params__, arguments, strict=False))
+    value = alias.__value__
+    open_parameters = tuple(given.get(each, each) for each in getattr(value, "__parameters__", ()))
+    return value[open_parameters] if open_parameters else given.get(value, value)
