@@ -18,7 +18,7 @@ from beam_agents.core import key_states
 from beam_agents.core.errors import PipelineError
 from beam_agents.intents.fingerprint import fingerprint
 from beam_agents.intents.topics import type_header
-from beam_agents.io import LocalLoopRunner, ReadEnvelopes, StateFileError
+from beam_agents.io import LocalLoopRunner, ReadEnvelopes, StateFileError, WriteRecords
 from beam_agents.io.state_file import StateFile
 from tests.unit.io.live_refunds import Refunds, kill
 
@@ -215,6 +215,15 @@ def test_a_pipeline_without_a_live_source_is_refused(tmp_path: Path) -> None:
     _ = pipeline | beam.Create([1])
     with pytest.raises(PipelineError, match="nothing is read live"):
         pipeline.run()
+
+
+def test_a_topic_that_cannot_be_written_is_found_out_at_the_start(tmp_path: Path) -> None:
+    pipeline = live_pipeline(tmp_path)
+    _ = pipeline | beam.Create([b""]) | WriteRecords(f"sqlite:///{tmp_path}/no/bus.sqlite?topic=a")
+    with pytest.raises(Exception, match="no/bus"):
+        pipeline.run()
+    assert key_states.installed() is None
+    StateFile(tmp_path / "loop.sqlite").close()
 
 
 def fail(element: object) -> None:

@@ -9,7 +9,7 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.util import assert_that, equal_to
 
-from beam_agents._protos import ActivationErrorRecord, Completion, ToolIntent
+from beam_agents._protos import ActivationErrorRecord, AgentEnvelope, Completion, ToolIntent
 from beam_agents.embedded import EmbeddedBus
 from beam_agents.intents.keyring import Keyring
 from beam_agents.intents.signing import Signer, Verified, verify
@@ -18,6 +18,7 @@ from beam_agents.io.records import OutboundRecord
 from beam_agents.io.write import (
     IntentsToRecords,
     WriteCompletions,
+    WriteEnvelopes,
     WriteErrors,
     WriteIntents,
     WriteRecords,
@@ -54,6 +55,16 @@ def test_messages_are_keyed_by_entity_and_say_their_type(
     (record,) = bus.records("out")
     assert (record.key, record.value) == (b"k", message.SerializeToString())
     assert record.headers == (type_header(type(message)),)
+
+
+def test_envelopes_are_written_to_be_read_again(bus: EmbeddedBus) -> None:
+    envelope = AgentEnvelope(entity_key=b"k", external_event=b"e", received_at_ms=5)
+    write([(b"k", envelope)], WriteEnvelopes(f"sqlite:///{bus.path}?topic=out"))
+    (record,) = bus.records("out")
+    assert (record.key, record.headers) == (b"k", (type_header(AgentEnvelope),))
+    assert AgentEnvelope.FromString(record.value or b"") == AgentEnvelope(
+        entity_key=b"k", external_event=b"e"
+    )
 
 
 def test_a_bundle_is_published_at_once_and_in_order(bus: EmbeddedBus) -> None:

@@ -8,13 +8,15 @@ from beam_agents.io.envelopes import (
     EventsToEnvelopes,
     ResultsToEnvelopes,
 )
-from beam_agents.io.errors import StateFileError, TopicUnavailable
+from beam_agents.io.errors import NotRedrivable, StateFileError, TopicUnavailable
 from beam_agents.io.live import LocalLoopResult, LocalLoopRunner
 from beam_agents.io.read import ReadDecisions, ReadEnvelopes, ReadEvents, ReadResults
 from beam_agents.io.records import InboundRecord, OutboundRecord
+from beam_agents.io.redrive import redrive
 from beam_agents.io.write import (
     IntentsToRecords,
     WriteCompletions,
+    WriteEnvelopes,
     WriteErrors,
     WriteIntents,
     WriteRecords,
@@ -33,6 +35,7 @@ __all__ = [
     "LocalLoopResult",
     "LocalLoopRunner",
     "LoopOutputs",
+    "NotRedrivable",
     "OutboundRecord",
     "ReadDecisions",
     "ReadEnvelopes",
@@ -42,7 +45,9 @@ __all__ = [
     "StateFileError",
     "TopicUnavailable",
     "WriteCompletions",
+    "WriteEnvelopes",
     "WriteErrors",
     "WriteIntents",
     "WriteRecords",
+    "redrive",
 ]

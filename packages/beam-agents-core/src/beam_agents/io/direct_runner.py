@@ -98,14 +98,11 @@ class DirectRun:
 
 
 def steps_of(pipeline: Pipeline) -> list[Any]:
-    """Return the transforms of which a pipeline is made, composite ones too."""
+    """Return the transforms of which a pipeline is made in the end."""
     transforms: list[Any] = []
 
     class Visitor(PipelineVisitor):
         def visit_transform(self, step: AppliedPTransform) -> None:
-            transforms.append(step.transform)
-
-        def enter_composite_transform(self, step: AppliedPTransform) -> None:
             transforms.append(step.transform)
 
     pipeline.visit(Visitor())

@@ -11,3 +11,7 @@ class StateFileError(AgentError):
 
 class TopicUnavailable(AgentError, ConnectionError):
     """A topic cannot be read or written; the message says why in one line."""
+
+
+class NotRedrivable(AgentError, ValueError):
+    """An error record holds nothing that can be tried again; the message says what to do."""

@@ -21,7 +21,7 @@ from beam_agents.io.direct_runner import DirectRun, LiveRead, LiveRunner, steps_
 from beam_agents.io.live_loop import LiveLoop
 from beam_agents.io.schemes import open_writer
 from beam_agents.io.state_file import StateFile
-from beam_agents.io.write import WriteRecords
+from beam_agents.io.write import Publish
 
 _LOOK_S = 0.05
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -87,8 +87,8 @@ class LocalLoopRunner(LiveRunner):
             for step in steps_of(pipeline):
                 if isinstance(step, LiveRead):
                     step.feed = loop.add_feed(step.address)
-                elif isinstance(step, WriteRecords):
-                    open_writer(step.address)  # what is wrong with it is to be known now
+                elif isinstance(getattr(step, "dofn", None), Publish):
+                    open_writer(step.dofn.address)  # what is wrong with it is to be known now
             key_states.install(state)
             return LocalLoopResult(loop, state, self.start(pipeline, options))
         except BaseException:

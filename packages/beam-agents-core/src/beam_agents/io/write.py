@@ -9,7 +9,7 @@ import apache_beam as beam
 from apache_beam.pvalue import PCollection
 from google.protobuf.message import Message
 
-from beam_agents._protos import ActivationErrorRecord, Completion, ToolIntent
+from beam_agents._protos import ActivationErrorRecord, AgentEnvelope, Completion, ToolIntent
 from beam_agents.intents.topics import type_header
 from beam_agents.io.address import Credentials, TopicAddress
 from beam_agents.io.records import OutboundRecord
@@ -30,11 +30,11 @@ class WriteRecords(beam.PTransform[Any, None]):
 
     def __init__(self, uri: str, *, kafka: Credentials | None = None) -> None:
         super().__init__()
-        self.address = TopicAddress(check_writer(uri), kafka)
+        self._address = TopicAddress(check_writer(uri), kafka)
 
     def expand(self, records: PCollection[OutboundRecord]) -> None:
         """Write what comes."""
-        _ = records | "Publish" >> beam.ParDo(_Publish(self.address))
+        _ = records | "Publish" >> beam.ParDo(Publish(self._address))
 
 
 class IntentsToRecords(beam.PTransform[Any, Any]):
@@ -113,6 +113,18 @@ class WriteCompletions(_WriteKeyed):
         super().__init__(uri, kafka, completion_to_record)
 
 
+class WriteEnvelopes(_WriteKeyed):
+    """Writes keyed envelopes, for `ReadEnvelopes`: events of another source, and redrives.
+
+    Args:
+        uri: The topic, such as `sqlite:///bus.db?topic=envelopes`.
+        kafka: How to log in to Kafka.
+    """
+
+    def __init__(self, uri: str, *, kafka: Credentials | None = None) -> None:
+        super().__init__(uri, kafka, envelope_to_record)
+
+
 def error_to_record(error: ActivationErrorRecord) -> OutboundRecord:
     """Serialize an error record."""
     return _to_record(error.entity_key, error)
@@ -121,6 +133,15 @@ def error_to_record(error: ActivationErrorRecord) -> OutboundRecord:
 def completion_to_record(completion: Completion) -> OutboundRecord:
     """Serialize a completion."""
     return _to_record(completion.entity_key, completion)
+
+
+def envelope_to_record(keyed: tuple[bytes, AgentEnvelope]) -> OutboundRecord:
+    """Serialize a keyed envelope; whoever reads it says when it was received."""
+    key, envelope = keyed
+    written = AgentEnvelope()
+    written.CopyFrom(envelope)
+    written.ClearField("received_at_ms")
+    return _to_record(key, written)
 
 
 def intent_to_record(intent: ToolIntent, signer: Signer | None = None) -> OutboundRecord:
@@ -146,16 +167,20 @@ class _IntentToRecord(beam.DoFn):
         return [intent_to_record(intent, self._signer)]
 
 
-class _Publish(beam.DoFn):
-    """Collects a bundle's records, and publishes them at its end."""
+class Publish(beam.DoFn):
+    """Collects a bundle's records, and publishes them at its end.
+
+    Args:
+        address: The topic.
+    """
 
     def __init__(self, address: TopicAddress) -> None:
-        self._address = address
+        self.address = address
         self._records: list[OutboundRecord] = []
 
     def setup(self) -> None:
         """Connect before the first record: what is wrong is found out at the start."""
-        self._writer = open_writer(self._address)
+        self._writer = open_writer(self.address)
 
     def start_bundle(self) -> None:
         """Begin anew: a failed attempt must leave nothing behind."""
