@@ -65,6 +65,7 @@ test-integration: export BEAM_AGENTS_TEST_BIGTABLE ?= 127.0.0.1:$(or $(BEAM_AGEN
 test-integration: .venv/.synced ## The contracts and the whole loop on the servers that are up
 	$(call tier,contract-on-servers) tests/contract
 	$(call tier,integration) tests/integration $(addprefix --ignore=,$(ON_PRISM))
+test-prism: export BEAM_AGENTS_REQUIRE_SERVERS := 1
 test-prism: export BEAM_AGENTS_TEST_PRISM ?= 127.0.0.1:$(or $(BEAM_AGENTS_PRISM_PORT),18073)
 test-prism: .venv/.synced ## Scenarios and the loop on Prism, after `make services-up kafka redis prism`
 	$(call tier,prism) $(ON_PRISM)

@@ -36,6 +36,12 @@ def bigtable_emulator() -> str:
     return _server("BEAM_AGENTS_TEST_BIGTABLE")
 
 
+@pytest.fixture(scope="session")
+def prism_endpoint() -> str:
+    """Prism's job service, such as `127.0.0.1:18073`."""
+    return _server("BEAM_AGENTS_TEST_PRISM")
+
+
 def _server(variable: str) -> str:
     """Read where a server is. Without one a test is skipped, unless servers are required."""
     if address := os.environ.get(variable):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import apache_beam as beam
 import pytest
 from apache_beam.coders import ProtoCoder
@@ -18,14 +16,11 @@ from tests.unit.core.test_scenarios import assert_same, keyed
 
 
 @pytest.fixture
-def options() -> PipelineOptions:
-    endpoint = os.environ.get("BEAM_AGENTS_TEST_PRISM")
-    if not endpoint:
-        pytest.skip("BEAM_AGENTS_TEST_PRISM names no Prism: `make test-prism` does")
+def options(prism_endpoint: str) -> PipelineOptions:
     return PipelineOptions(
         [
             "--runner=PortableRunner",
-            f"--job_endpoint={endpoint}",
+            f"--job_endpoint={prism_endpoint}",
             "--environment_type=LOOPBACK",
             "--streaming",
         ]
