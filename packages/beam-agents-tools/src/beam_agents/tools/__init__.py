@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from beam_agents.tools.errors import ToolError as ToolError
     from beam_agents.tools.errors import ToolResultError as ToolResultError
     from beam_agents.tools.intent_info import IntentInfo as IntentInfo
+    from beam_agents.tools.json_reader import parse_json as parse_json
+    from beam_agents.tools.json_writer import canonical_json as canonical_json
     from beam_agents.tools.outcomes import Applied as Applied
     from beam_agents.tools.outcomes import NotApplied as NotApplied
     from beam_agents.tools.outcomes import Retryable as Retryable
@@ -44,7 +46,9 @@ else:
             "ToolRegistry": "beam_agents.tools.registry",
             "ToolResultError": "beam_agents.tools.errors",
             "Unknown": "beam_agents.tools.outcomes",
+            "canonical_json": "beam_agents.tools.canonical_json",
             "encode_result": "beam_agents.tools.results",
+            "parse_json": "beam_agents.tools.json_reader",
             "tool": "beam_agents.tools.decorator",
         },
     )
@@ -66,6 +70,8 @@ __all__ = [
     "ToolRegistry",
     "ToolResultError",
     "Unknown",
+    "canonical_json",
     "encode_result",
+    "parse_json",
     "tool",
 ]
