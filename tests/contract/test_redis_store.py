@@ -84,6 +84,11 @@ class RedisBench(StoreBench):
             for name, value in fields.items():
                 await redis.hset(self._prefix + key, name, value)
 
+    async def read(self, key: str) -> Mapping[str | bytes, str | bytes]:
+        """Read a record as it lies on the server."""
+        async with Redis.from_url(self._url) as redis:
+            return await redis.hgetall(self._prefix + key)
+
     async def now_ms(self) -> int:
         return self._clock.now_ms()
 
@@ -217,6 +222,29 @@ async def test_a_grant_used_under_the_first_release_is_used(bench: RedisBench) -
 
     assert await bench.store.redeem("g", "first", keep_until_ms=keep_until_ms)
     assert not await bench.store.redeem("g", "second", keep_until_ms=keep_until_ms)
+
+
+async def test_this_release_writes_what_the_first_one_wrote(bench: RedisBench) -> None:
+    for token in ("a", "b", "old-worker"):
+        claim = await bench.claimed(token)
+        if token != "b":
+            assert await bench.store.mark_invoked(claim)
+        if token != "old-worker":
+            await bench.let_lease_end()
+    await bench.store.redeem("g", "first", keep_until_ms=START_MS + HOUR_MS)
+
+    started_ms = await bench.now_ms()
+    times = {"lease": started_ms + LEASE_MS, "keep": started_ms + RESULT_TTL_MS}
+    golden = {**GOLDEN_RECORD, **{name: str(time_ms) for name, time_ms in times.items()}}
+    assert await bench.read(f"intent:{bench.intent_id}") == _encoded(golden)
+    assert await bench.read("grant:g") == _encoded(GOLDEN_GRANT)
+
+
+def _encoded(fields: Mapping[str, str | bytes]) -> dict[bytes, bytes]:
+    return {
+        name.encode(): value if isinstance(value, bytes) else value.encode()
+        for name, value in fields.items()
+    }
 
 
 async def test_a_record_of_a_newer_release_is_never_misread(bench: RedisBench) -> None:

@@ -71,6 +71,12 @@ def golden_record(intent_id: str, *, version: int = 1, result: bytes | None = No
     return [intent_id, version, FINGERPRINT, 3, "old-worker", lease, "1,3", result, end]
 
 
+def rows(path: Path, statement: str) -> list[tuple[object, ...]]:
+    """Read rows as they lie in the file."""
+    with sqlite3.connect(path) as connection:
+        return connection.execute(statement).fetchall()
+
+
 # --- one file, many processes ---
 
 RACER = """
@@ -218,6 +224,29 @@ async def test_a_record_of_the_first_release_is_read(path: Path, bench: StoreBen
     )
     await bench.let_lease_end()
     assert await bench.claim("b") == Claimed(Claim(bench.intent_id, "b", 4), True)
+
+
+async def test_a_grant_used_under_the_first_release_is_used(path: Path, bench: StoreBench) -> None:
+    write(path, "INSERT INTO dedup_grants VALUES ('g', 1, 'first', ?)", START_MS + HOUR_MS)
+
+    assert await bench.store.redeem("g", "first", keep_until_ms=START_MS + HOUR_MS)
+    assert not await bench.store.redeem("g", "second", keep_until_ms=START_MS + HOUR_MS)
+
+
+async def test_this_release_writes_what_the_first_one_wrote(path: Path, bench: StoreBench) -> None:
+    for token in ("a", "b", "old-worker"):
+        claim = await bench.claimed(token)
+        if token != "b":
+            assert await bench.store.mark_invoked(claim)
+        if token != "old-worker":
+            await bench.let_lease_end()
+    await bench.store.redeem("g", "first", keep_until_ms=START_MS + HOUR_MS)
+
+    started_ms = await bench.now_ms()
+    record = golden_record(bench.intent_id)
+    record[5], record[8] = started_ms + LEASE_MS, started_ms + RESULT_TTL_MS
+    assert rows(path, "SELECT * FROM dedup_intents") == [tuple(record)]
+    assert rows(path, "SELECT * FROM dedup_grants") == [("g", 1, "first", START_MS + HOUR_MS)]
 
 
 async def test_a_result_of_the_first_release_is_handed_out(path: Path, bench: StoreBench) -> None:
