@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from beam_agents.effector.alarms import Alarms
 from beam_agents.effector.backends.memory_store import MemoryStore
 from beam_agents.effector.claims import Lease
 from beam_agents.effector.phase import Phase
@@ -442,7 +441,7 @@ class TestConflicts:
 def test_a_lease_is_over_by_the_clock_before_any_alarm_can_ring() -> None:
     clock = SteppedClock()
     answer = Claimed(Claim("intent-1", "token", 1), invoked_before=False)
-    lease = Lease(answer, Alarms(clock), clock, clock.monotonic_ms() + 100)
+    lease = Lease(answer, clock, clock.monotonic_ms() + 100)
     assert not lease.over
     clock.step(clock.now_ms() + 100)
     assert lease.over

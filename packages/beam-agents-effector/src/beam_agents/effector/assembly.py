@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from beam_agents.effector.alarms import Alarms
@@ -31,6 +32,7 @@ from beam_agents.effector.screening import Screening
 from beam_agents.effector.takeovers import Takeovers
 from beam_agents.effector.threads import Threads
 from beam_agents.effector.verification import Verification
+from beam_agents.effector.watched_phases import WatchedPhases
 from beam_agents.intents.keyring import Keyring
 from beam_agents.intents.signing import Signer
 from beam_agents.tools import ToolRegistry
@@ -119,7 +121,9 @@ class Engine:
             refused_tools=ports.refused_tools,
             wait_for_unknown=options.unknown_tool == "wait",
         )
-        self.phases = Phases(
+        nobody_looks = type(ports.probe) is Probe
+        make_phases = Phases if nobody_looks else partial(WatchedPhases, ports.probe)
+        self.phases = make_phases(
             verification=Verification(options.verify_intents, ports.intent_keys, ports.probe),
             refusals=refusals,
             claiming=Claiming(
@@ -129,7 +133,6 @@ class Engine:
             completion=Completion(ports.store, refusals, self.alarms, lease_ms=options.lease_ms),
             topic=topic,
             commits=self.commits,
-            probe=ports.probe,
         )
         self.course = Course(
             phases=self.phases,

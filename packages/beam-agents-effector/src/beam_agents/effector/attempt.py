@@ -56,7 +56,7 @@ class Attempt:
     @property
     def ms_until_deadline(self) -> int:
         """How much time is left to start something; not above 0 when there is none."""
-        return self.intent.expires_at_ms - self.clock.now_ms()
+        return self.work.expires_at_ms - self.clock.now_ms()
 
     async def require_startable(self) -> None:
         """Check, at the last moment, that a first call may begin.
@@ -69,22 +69,29 @@ class Attempt:
         self.work.check()
         self.require_time()
 
-    def require_time(self) -> None:
-        """Check that the deadline and the claim allow a call to begin now.
+    def require_time(self) -> int:
+        """Check that the deadline and the claim allow a call to begin now, and return the time.
 
         Raises:
             DeadlinePassed: It is too late.
             ClaimOver: The claim may not be acted on any more.
         """
-        if self.ms_until_deadline <= 0:
+        now_ms = self.clock.now_ms()
+        if now_ms >= self.work.expires_at_ms:
             raise DeadlinePassed
         if self.lease.over:
             raise ClaimOver
+        return now_ms
 
     def begin(self) -> None:
-        """Note that the tool is called now; a repeated run keeps the first time."""
+        """Note that the tool is called now, if it may be; a repeated run keeps the first time.
+
+        Raises:
+            DeadlinePassed, ClaimOver: See `require_time`.
+        """
+        now_ms = self.require_time()
         if not self.started_at_ms:
-            self.started_at_ms = self.clock.now_ms()
+            self.started_at_ms = now_ms
             self.started_ms = self.clock.monotonic_ms()
 
     def info(self) -> IntentInfo:
@@ -107,9 +114,7 @@ class Attempt:
 
     def expired(self) -> bytes:
         """The deadline passed before this attempt called the tool."""
-        return self.results.expired(
-            self.intent, self.work.fingerprint, self._outcome_if_not_started()
-        )
+        return self.results.expired(self.work, self._outcome_if_not_started())
 
     def _fields(self) -> dict[str, Any]:
         return self.work.log_fields(Phase.EXECUTE, attempt=self.number)
@@ -120,8 +125,7 @@ class Attempt:
 
     def _ended(self, status: Status, outcome: Outcome, payload: bytes, message: str) -> bytes:
         return self.results.of_attempt(
-            self.intent,
-            self.work.fingerprint,
+            self.work,
             status=status,
             outcome=outcome,
             attempt=self.number,

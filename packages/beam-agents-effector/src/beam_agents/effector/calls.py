@@ -39,23 +39,44 @@ class ToolCalls:
         while self._running or self._remnants:
             await asyncio.wait(self._remnants) if self._remnants else await asyncio.sleep(0)
 
-    async def call(
+    def check(self) -> None:
+        """Raise `Withdrawn` if every call was given up: none may begin any more."""
+        if self._abandoned:
+            raise Withdrawn
+
+    async def on_loop(
+        self, attempt: Attempt, function: Callable[[], object], timeout_ms: int
+    ) -> Ended:
+        """Call a function that cannot block, and wait for its end.
+
+        Args:
+            attempt: For whom. A call that is given up is left as the remnant of its work.
+            function: The call. That it may begin was checked in this turn of the loop.
+            timeout_ms: How long it may take.
+
+        Raises:
+            ClaimOver: The claim ended, and the function said nothing more.
+            Abandoned: The service ends while the function runs.
+        """
+        invocation = Invocation(function, timeout_ms)
+        invocation.begin_on_loop()
+        return await self._ended(attempt, invocation, timeout_ms)
+
+    async def on_thread(
         self,
         attempt: Attempt,
         function: Callable[[], object],
-        *,
-        on_loop: bool,
         timeout_ms: int,
-        ready: Callable[[], Awaitable[None]],
+        *,
+        ready: Callable[[], Awaitable[object]],
     ) -> Ended:
-        """Call a function and wait for its end, `timeout_ms` from its start at most.
+        """Wait for a thread, call a function there and wait for its end.
 
         Args:
             attempt: For whom. A call that is given up is left as the remnant of its work.
             function: The call.
-            on_loop: Whether calling it cannot block.
             timeout_ms: How long it may take once it runs.
-            ready: Awaited when there is a place to run; raises if it may not begin.
+            ready: Awaited when there is a thread; raises if the call may not begin.
 
         Raises:
             DeadlinePassed: The deadline came before there was a thread.
@@ -64,17 +85,23 @@ class ToolCalls:
             Abandoned: The service ends while the function runs.
             Interruption: Whatever `ready` raises.
         """
-        if self._abandoned:
-            raise Withdrawn
-        invocation = Invocation(function)
-        if on_loop:
+        work = attempt.work
+        # Only the deadline ends the wait; the claim is renewed meanwhile.
+        with self._alarms.cutting_in(work, DeadlinePassed(), attempt.ms_until_deadline):
+            await self._threads.seats.take(work)
+        try:
             await ready()
-            invocation.begin_on_loop()
-        else:
-            await self._begin_on_thread(attempt, invocation, ready)
+        except BaseException:
+            self._threads.seats.give_back()
+            raise
+        invocation = Invocation(function, timeout_ms)
+        invocation.begin_on_thread(self._threads)
+        return await self._ended(attempt, invocation, timeout_ms)
+
+    async def _ended(self, attempt: Attempt, invocation: Invocation, timeout_ms: int) -> Ended:
         self._running.add(invocation)
         try:
-            ending = await invocation.ending(self._alarms, timeout_ms, attempt.lease)
+            ending = await invocation.ending(self._alarms, attempt.lease)
         finally:
             self._running.remove(invocation)
             self._leave(attempt, invocation, timeout_ms)
@@ -88,20 +115,6 @@ class ToolCalls:
         if remnant is not None:
             self._remnants.add(remnant)
             remnant.add_done_callback(self._remnants.discard)
-
-    async def _begin_on_thread(
-        self, attempt: Attempt, invocation: Invocation, ready: Callable[[], Awaitable[None]]
-    ) -> None:
-        """Wait for a thread, which only the deadline ends; the claim is renewed meanwhile."""
-        work = attempt.work
-        with self._alarms.cutting_in(work, DeadlinePassed(), attempt.ms_until_deadline):
-            await self._threads.seats.take(work)
-        try:
-            await ready()
-        except BaseException:
-            self._threads.seats.give_back()
-            raise
-        invocation.begin_on_thread(self._threads)
 
     async def _last_word(self, invocation: Invocation, timeout_ms: int) -> Ended:
         """Wait for what a tool still says that was stopped because its claim was about to end.

@@ -56,14 +56,13 @@ class Claiming:
     async def ask(self, work: Work) -> Lease | Step:
         """Ask once; while the store is silent, the next call goes on with the same effort."""
         self._count_effort(work)
-        intent = work.intent
         try:
             answer = await self._store.claim(
-                intent.intent_id,
+                work.intent_id,
                 work.fingerprint,
                 work.token,
                 lease_ms=self._lease_ms,
-                expires_at_ms=intent.expires_at_ms,
+                expires_at_ms=work.expires_at_ms,
             )
         except STORE_SILENT as error:
             _log.warning(

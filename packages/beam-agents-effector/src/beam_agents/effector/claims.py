@@ -25,18 +25,19 @@ class Lease:
     Attributes:
         claim: What the store gave.
         invoked_before: An earlier attempt may have called the tool.
+        ends_ms: When it is over unless it is renewed, on the monotonic clock.
         on_over: Called once, when the claim is over.
     """
 
-    __slots__ = ("_clock", "_ended", "alarm", "claim", "invoked_before", "on_over")
+    __slots__ = ("_clock", "_ended", "claim", "ends_ms", "invoked_before", "on_over")
 
-    def __init__(self, answer: Claimed, alarms: Alarms, clock: Clock, ends_ms: int) -> None:
+    def __init__(self, answer: Claimed, clock: Clock, ends_ms: int) -> None:
         self.claim: Claim = answer.claim
         self.invoked_before = answer.invoked_before
+        self.ends_ms = ends_ms
         self._clock = clock
         self._ended = False
         self.on_over: Callable[[], None] | None = None
-        self.alarm: Alarm = alarms.at(ends_ms, self.end)
 
     @property
     def over(self) -> bool:
@@ -45,14 +46,14 @@ class Lease:
         The clock is read, for a process that was stopped or starved goes on in the
         middle of a turn, before any alarm can ring.
         """
-        return self._ended or self._clock.monotonic_ms() >= self.alarm.at_ms
+        return self._ended or self._clock.monotonic_ms() >= self.ends_ms
 
     def end(self) -> None:
         """Let nothing begin under the claim, and stop what runs."""
-        self.alarm.cancel()
-        self._ended = True
-        if self.on_over is not None:
-            self.on_over()
+        if not self._ended:
+            self._ended = True
+            if self.on_over is not None:
+                self.on_over()
 
 
 class Leases:
@@ -91,6 +92,7 @@ class Leases:
         self._margin_ms = lease_ms // 10 if renewing else 0
         self._interval_ms = max(1, lease_ms // _RENEWALS_PER_LEASE)
         self._held: dict[str, Lease] = {}
+        self._next_end: Alarm | None = None
         self._next_renewal: Alarm | None = None
         self._under_way = False
 
@@ -100,7 +102,7 @@ class Leases:
     @property
     def margin_ms(self) -> int | None:
         """How long the lease that ends first still counts; None without any."""
-        ends_ms = min((lease.alarm.at_ms for lease in self._held.values()), default=None)
+        ends_ms = min((lease.ends_ms for lease in self._held.values()), default=None)
         return None if ends_ms is None else ends_ms - self._clock.monotonic_ms()
 
     def over(self, sent_ms: int) -> bool:
@@ -109,19 +111,35 @@ class Leases:
 
     def hold(self, answer: Claimed, *, sent_ms: int) -> Lease:
         """Keep a claim alive from now on; `sent_ms` is when it was first asked for."""
-        lease = Lease(answer, self._alarms, self._clock, self._ends_ms(sent_ms))
-        self._held[answer.claim.token] = lease
+        lease = Lease(answer, self._clock, self._ends_ms(sent_ms))
+        self._held[lease.claim.token] = lease
+        if self._next_end is None or lease.ends_ms < self._next_end.at_ms:
+            self._look_for_ends_at(lease.ends_ms)
         if self._renewing and self._next_renewal is None:
             self._renew_in(self._interval_ms)
         return lease
 
     def let_go(self, lease: Lease) -> None:
         """Renew a claim no more."""
-        lease.alarm.cancel()
         self._held.pop(lease.claim.token, None)
 
     def _ends_ms(self, sent_ms: int) -> int:
         return sent_ms + self._lease_ms - self._margin_ms
+
+    def _look_for_ends_at(self, at_ms: int) -> None:
+        """Set the one alarm for all: an alarm for each would ring for hardly any."""
+        if self._next_end is not None:
+            self._next_end.cancel()
+        self._next_end = self._alarms.at(at_ms, self._some_may_be_over)
+
+    def _some_may_be_over(self) -> None:
+        self._next_end = None
+        for lease in list(self._held.values()):
+            if lease.over:
+                lease.end()
+        counting = [lease.ends_ms for lease in self._held.values() if not lease.over]
+        if counting:
+            self._look_for_ends_at(min(counting))
 
     def _renew_in(self, ms: int) -> None:
         if self._next_renewal is not None:
@@ -155,4 +173,4 @@ class Leases:
             if lease.claim in lost:
                 lease.end()
             elif not lease.over:
-                lease.alarm.at_ms = self._ends_ms(sent_ms)
+                lease.ends_ms = self._ends_ms(sent_ms)

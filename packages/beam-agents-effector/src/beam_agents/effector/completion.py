@@ -67,7 +67,7 @@ class Completion:
                     attempt.lease.claim,
                     attempt.work.fingerprint,
                     result,
-                    expires_at_ms=attempt.intent.expires_at_ms,
+                    expires_at_ms=attempt.work.expires_at_ms,
                 )
             except STORE_SILENT as error:
                 _log.warning("the result is not stored yet: %s", error, extra=_fields(attempt))

@@ -103,7 +103,7 @@ class Course:
 
     async def _take(self, permits: Permits, work: Work) -> None:
         if not permits.take_now():
-            left_ms = work.intent.expires_at_ms - self._clock.now_ms()
+            left_ms = work.expires_at_ms - self._clock.now_ms()
             with self._alarms.cutting_in(work, DeadlinePassed(), left_ms):
                 await permits.take(work)
 

@@ -25,13 +25,13 @@ class Endings:
 
     def result(self, attempt: Attempt, ending: Ended) -> bytes:
         """Build the one result that a call comes to."""
-        if isinstance(ending, TimedOut):
-            message = f"the tool did not end within its timeout of {ending.after_ms} ms"
-            return attempt.error(Outcome.UNKNOWN, message)
         if isinstance(ending, Returned):
             if isinstance(ending.value, NotApplied):
                 return self._not_applied(attempt, ending.value)
             return self._value(attempt, ending.value, attempt.ok)
+        if isinstance(ending, TimedOut):
+            message = f"the tool did not end within its timeout of {ending.after_ms} ms"
+            return attempt.error(Outcome.UNKNOWN, message)
         if isinstance(ending.error, NotApplied):
             return self._not_applied(attempt, ending.error)
         outcome = ending.error.outcome if isinstance(ending.error, Retryable) else Outcome.UNKNOWN

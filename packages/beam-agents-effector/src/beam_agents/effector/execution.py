@@ -125,16 +125,17 @@ class Execution:
     async def _call_once(
         self, attempt: Attempt, tool: Tool, arguments: Mapping[str, object], timeout_ms: int
     ) -> Ended:
-        return await self._calls.call(
-            attempt,
-            partial(tool.invoke, arguments, attempt.info()),
-            on_loop=self._runs_on_loop(tool),
-            timeout_ms=timeout_ms,
-            ready=partial(self._begin, attempt, tool),
+        function = partial(tool.invoke, arguments, attempt.info())
+        if self._runs_on_loop(tool):
+            await self._begin(attempt, tool)
+            return await self._calls.on_loop(attempt, function, timeout_ms)
+        return await self._calls.on_thread(
+            attempt, function, timeout_ms, ready=partial(self._begin, attempt, tool)
         )
 
     async def _begin(self, attempt: Attempt, tool: Tool) -> None:
         """Pass the last checks before the tool is called, in this very turn of the loop."""
+        self._calls.check()
         if not attempt.started_at_ms:
             attempt.work.check()
             if tool.on_crash != "reexecute":
@@ -142,7 +143,6 @@ class Execution:
                 if not await self._store.mark_invoked(attempt.lease.claim):
                     raise ClaimOver
                 attempt.work.check()
-        attempt.require_time()
         attempt.begin()
         self._probe.invoke(attempt.intent)
 

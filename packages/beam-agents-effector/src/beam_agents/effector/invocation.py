@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CoroutineType
 from typing import TypeAlias
 
 from beam_agents.effector.alarms import Alarms
@@ -52,10 +53,14 @@ class Invocation:
 
     Args:
         function: The call, with its arguments.
+        timeout_ms: How long it may take.
     """
 
-    def __init__(self, function: Callable[[], object]) -> None:
+    __slots__ = ("_call", "_function", "_task", "_timeout_ms", "_verdict")
+
+    def __init__(self, function: Callable[[], object], timeout_ms: int) -> None:
         self._function = function
+        self._timeout_ms = timeout_ms
         self._verdict: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[Ended] | None = None
         self._call: Call[Ended] | None = None
@@ -69,9 +74,9 @@ class Invocation:
         self._call = threads.start(lambda: _called(self._function))
         self._call.ended.add_done_callback(self._thread_ended)
 
-    async def ending(self, alarms: Alarms, timeout_ms: int, lease: Lease) -> Ending:
+    async def ending(self, alarms: Alarms, lease: Lease) -> Ending:
         """Wait for the end, for the timeout, or for the end of the claim."""
-        alarm = alarms.after(timeout_ms, lambda: self._decide(TimedOut(timeout_ms)))
+        alarm = alarms.after(self._timeout_ms, self._time_is_up)
         lease.on_over = self._claim_is_over
         try:
             return await self._verdict
@@ -108,7 +113,7 @@ class Invocation:
         ending: Ended
         try:
             value = function()
-            if inspect.isawaitable(value):
+            if isinstance(value, CoroutineType) or inspect.isawaitable(value):
                 value = await value
             ending = Returned(value)
         except BaseException as error:
@@ -125,6 +130,9 @@ class Invocation:
         else:
             awaitable = ending.value
             self._begin_task(lambda: awaitable)
+
+    def _time_is_up(self) -> None:
+        self._decide(TimedOut(self._timeout_ms))
 
     def _claim_is_over(self) -> None:
         # A thread cannot be stopped; its late answer is judged by the record.

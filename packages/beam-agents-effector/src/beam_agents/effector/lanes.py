@@ -65,7 +65,7 @@ class Lanes:
 
     def add(self, work: Work) -> None:
         """Put an intent in line behind the others of its key."""
-        key = work.intent.entity_key
+        key = work.entity_key
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = _Lane()

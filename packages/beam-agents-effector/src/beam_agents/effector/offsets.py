@@ -40,6 +40,10 @@ class ContiguousPrefix:
     def done(self, offset: int) -> bool:
         """Note that a record is finished; True if the prefix grew."""
         outstanding, done = self._outstanding, self._done
+        if not done and outstanding and outstanding[0] == offset:  # the usual case, made short
+            outstanding.popleft()
+            self.next_offset = offset + 1
+            return True
         done.add(offset)
         if not outstanding or outstanding[0] not in done:
             return False
@@ -100,15 +104,15 @@ class ContiguousOffsets:
         prefix.hand_out(offset)
         return epoch
 
-    def done(self, partition: str, offset: int, epoch: int) -> bool:
-        """Note that a record is finished; False if its assignment has ended."""
-        assigned = self._assigned.get(partition)
-        if assigned is None or assigned[0] != epoch:
     def first_unfinished(self, partition: str) -> int | None:
         """Return the oldest record that is out and not finished; None if all are, or it is lost."""
         assigned = self._assigned.get(partition)
         return None if assigned is None else assigned[1].first_unfinished
 
+    def done(self, partition: str, offset: int, epoch: int) -> bool:
+        """Note that a record is finished; False if its assignment has ended."""
+        assigned = self._assigned.get(partition)
+        if assigned is None or assigned[0] != epoch:
             return False
         if assigned[1].done(offset):
             self._grown.add(partition)

@@ -58,11 +58,19 @@ class Partitions:
 
     def started(self, delivery: Delivery) -> None:
         """Its tool may run: it does not wait any more."""
-        self._wait(delivery, -1)
+        partition = self._current(delivery)
+        if partition is not None:
+            partition.waiting -= 1
+            if partition.paused:
+                self._judge(delivery.partition, partition)
 
     def stopped(self, delivery: Delivery) -> None:
         """It does not run any more: it waits, again or still."""
-        self._wait(delivery, 1)
+        partition = self._current(delivery)
+        if partition is not None:
+            partition.waiting += 1
+            if not partition.paused:
+                self._judge(delivery.partition, partition)
 
     def finished(self, delivery: Delivery) -> None:
         """Count a waiting delivery out."""
@@ -70,7 +78,8 @@ class Partitions:
         if partition is not None:
             partition.waiting -= 1
             partition.prefix.done(delivery.offset)
-            self._judge(delivery.partition, partition)
+            if partition.paused:
+                self._judge(delivery.partition, partition)
 
     def lost(self, names: Collection[str]) -> None:
         """Forget partitions that belong to another worker now."""
@@ -80,12 +89,6 @@ class Partitions:
     def _current(self, delivery: Delivery) -> _Partition | None:
         partition = self._partitions.get(delivery.partition)
         return partition if partition and partition.epoch == delivery.epoch else None
-
-    def _wait(self, delivery: Delivery, more: int) -> None:
-        partition = self._current(delivery)
-        if partition is not None:
-            partition.waiting += more
-            self._judge(delivery.partition, partition)
 
     def _judge(self, name: str, partition: _Partition) -> None:
         waiting, span = partition.waiting, partition.prefix.span

@@ -19,7 +19,6 @@ from beam_agents.effector.execution import Execution
 from beam_agents.effector.interruptions import ClaimOver, NotYetKnown, Withdrawn
 from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import Delivery
-from beam_agents.effector.probe import Probe
 from beam_agents.effector.publishing import ResultsTopic
 from beam_agents.effector.refusals import Refusals
 from beam_agents.effector.steps import ROLLOUT, SILENCE, Agreed, Step, Wait
@@ -31,7 +30,7 @@ __all__ = ["Phase", "Phases"]
 
 
 class Phases:
-    """The phases; each tells the probe when it begins and when its deed is done."""
+    """The phases; `watched_phases.py` lets a probe look on."""
 
     def __init__(
         self,
@@ -43,7 +42,6 @@ class Phases:
         completion: Completion,
         topic: ResultsTopic,
         commits: Commits,
-        probe: Probe,
     ) -> None:
         self._verification = verification
         self._refusals = refusals
@@ -52,7 +50,6 @@ class Phases:
         self._completion = completion
         self._topic = topic
         self._commits = commits
-        self._probe = probe
 
     # --- 1. verify --------------------------------------------------------------------------
     #
@@ -63,9 +60,7 @@ class Phases:
 
     def verify(self, delivery: Delivery) -> Work | Refused:
         """Read the intent in a record, or say why the record drives nothing."""
-        self._probe.enter(Phase.VERIFY, delivery)
         intent = self._verification.read(delivery)
-        self._probe.leave(Phase.VERIFY, delivery)
         if isinstance(intent, Refused):
             return intent
         return Work(delivery, intent, fingerprint(intent))
@@ -81,11 +76,8 @@ class Phases:
 
     async def refuse_expired(self, work: Work) -> Step | None:
         """Answer an intent that must not be started, too late or too far ahead; None if it may."""
-        self._probe.enter(Phase.REFUSE_EXPIRED, work.delivery)
-        refusal = self._refusals.judge(work.intent)
-        step = None if refusal is None else await self._refusals.record(work, refusal)
-        self._probe.leave(Phase.REFUSE_EXPIRED, work.delivery)
-        return step
+        refusal = self._refusals.judge(work)
+        return None if refusal is None else await self._refusals.record(work, refusal)
 
     # --- 3. claim ---------------------------------------------------------------------------
     #
@@ -98,10 +90,7 @@ class Phases:
 
     async def claim(self, work: Work) -> Lease | Step:
         """Ask for the right to run the intent; the answer may be that it has ended."""
-        self._probe.enter(Phase.CLAIM, work.delivery)
-        held = await self._claiming.ask(work)
-        self._probe.leave(Phase.CLAIM, work.delivery)
-        return held
+        return await self._claiming.ask(work)
 
     # --- 4. execute -------------------------------------------------------------------------
     #
@@ -121,22 +110,18 @@ class Phases:
             Withdrawn: Nothing was called, and the claim is handed back.
             Abandoned: The service ends while the tool runs.
         """
-        delivery, lease = attempt.work.delivery, attempt.lease
-        self._probe.enter(Phase.EXECUTE, delivery)
         try:
-            result = await self._execution.run(attempt)
+            return await self._execution.run(attempt)
         except Withdrawn:
-            await self._claiming.release(lease)
+            await self._claiming.release(attempt.lease)
             raise
         except NotYetKnown:
-            await self._claiming.release(lease)
+            await self._claiming.release(attempt.lease)
             return attempt.work.again(ROLLOUT)
         except ClaimOver:
             return attempt.work.again(Wait())
         except STORE_SILENT:  # nothing was called: the same claim effort goes on
             return SILENCE
-        self._probe.leave(Phase.EXECUTE, delivery)
-        return result
 
     # --- 5. complete ------------------------------------------------------------------------
     #
@@ -148,10 +133,7 @@ class Phases:
 
     async def complete(self, attempt: Attempt, result: bytes) -> Step:
         """Make the result the agreed one, or learn which one is."""
-        self._probe.enter(Phase.COMPLETE, attempt.work.delivery)
-        step = await self._completion.agree(attempt, result)
-        self._probe.leave(Phase.COMPLETE, attempt.work.delivery)
-        return step
+        return await self._completion.agree(attempt, result)
 
     # --- 6. publish -------------------------------------------------------------------------
     #
@@ -163,10 +145,8 @@ class Phases:
 
     async def publish(self, work: Work, agreed: Agreed) -> None:
         """Publish the agreed result, unless it is out already or there is none to publish."""
-        self._probe.enter(Phase.PUBLISH, work.delivery)
         if agreed.result and agreed.result != work.premature:
-            await self._topic.publish(work.intent.entity_key, agreed.result)
-        self._probe.leave(Phase.PUBLISH, work.delivery)
+            await self._topic.publish(work.entity_key, agreed.result)
 
     # --- 7. commit --------------------------------------------------------------------------
     #
@@ -178,4 +158,4 @@ class Phases:
 
     def commit(self, delivery: Delivery) -> None:
         """Hand the delivery back as finished; the next batch makes it durable."""
-        self._commits.finish(delivery)  # tells the probe itself, once the batch is
+        self._commits.finish(delivery)

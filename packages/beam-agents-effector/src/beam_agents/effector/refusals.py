@@ -9,7 +9,6 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, TypeVar
 
-from beam_agents._protos import ToolIntent
 from beam_agents.effector.alarms import Alarms
 from beam_agents.effector.claims import STORE_SILENT
 from beam_agents.effector.phase import Phase
@@ -73,24 +72,23 @@ class Refusals:
         self._clock = clock
         self._call_timeout_ms = call_timeout_ms
 
-    def judge(self, intent: ToolIntent) -> Refusal | None:
+    def judge(self, work: Work) -> Refusal | None:
         """Say whether the intent must not be claimed; zero and negative deadlines are past."""
-        left_ms = intent.expires_at_ms - self._clock.now_ms()
+        left_ms = work.expires_at_ms - self._clock.now_ms()
         if left_ms <= 0:
             return Refusal.EXPIRED
         return Refusal.TOO_DISTANT if left_ms > _MOST_DISTANT_MS else None
 
     async def record(self, work: Work, refusal: Refusal) -> Step:
         """Agree on the answer; a result that is stored already wins over a refusal."""
-        intent = work.intent
         try:
             answer = await self._bounded(
                 self._store.record_refusal(
-                    intent.intent_id,
+                    work.intent_id,
                     work.fingerprint,
                     if_never_claimed=self._answer(work, refusal, Outcome.NOT_APPLIED),
                     if_claimed=self._answer(work, refusal, Outcome.UNKNOWN),
-                    expires_at_ms=intent.expires_at_ms,
+                    expires_at_ms=work.expires_at_ms,
                 )
             )
         except STORE_SILENT as error:
@@ -106,11 +104,10 @@ class Refusals:
 
     def conflict(self, work: Work) -> bytes:
         """Answer an intent whose id stands for another request."""
-        intent = work.intent
-        if self._clock.now_ms() >= intent.expires_at_ms + DEADLINE_GRACE_MS:
+        if self._clock.now_ms() >= work.expires_at_ms + DEADLINE_GRACE_MS:
             # Its own record may have ended, so the other may be its successor.
-            return self._results.expired(intent, work.fingerprint, Outcome.UNKNOWN)
-        return self._results.conflict(intent, work.fingerprint)
+            return self._results.expired(work, Outcome.UNKNOWN)
+        return self._results.conflict(work)
 
     def _step(self, work: Work, answer: RefusalAnswer) -> Step:
         match answer:
@@ -127,12 +124,12 @@ class Refusals:
             work.premature = self._answer(work, Refusal.EXPIRED, Outcome.UNKNOWN)
             # One that the topic refuses is dealt with once it is agreed on.
             with suppress(RecordTooLarge):
-                await self._topic.publish(work.intent.entity_key, work.premature)
+                await self._topic.publish(work.entity_key, work.premature)
 
     def _answer(self, work: Work, refusal: Refusal, outcome: Outcome) -> bytes:
         if refusal is Refusal.EXPIRED:
-            return self._results.expired(work.intent, work.fingerprint, outcome)
-        return self._results.too_distant(work.intent, work.fingerprint, outcome)
+            return self._results.expired(work, outcome)
+        return self._results.too_distant(work, outcome)
 
     async def _bounded(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         call = asyncio.ensure_future(coroutine)

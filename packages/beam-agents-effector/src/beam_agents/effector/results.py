@@ -6,7 +6,8 @@ answered without a claim is a pure function of the intent: no clock, no attempt.
 
 from __future__ import annotations
 
-from beam_agents._protos import ToolIntent, ToolResult
+from beam_agents._protos import ToolResult
+from beam_agents.effector.work import Work
 from beam_agents.intents.outcome import Outcome, Status
 from beam_agents.intents.signing import Signer
 
@@ -25,28 +26,27 @@ class Results:
     def __init__(self, signer: Signer | None = None) -> None:
         self._signer = signer
 
-    def expired(self, intent: ToolIntent, fingerprint: bytes, outcome: Outcome) -> bytes:
+    def expired(self, work: Work, outcome: Outcome) -> bytes:
         """Answer an intent that was not started in time."""
-        result = _answer(intent, fingerprint, Status.EXPIRED, outcome, _EXPIRED)
-        result.completed_at_ms = intent.expires_at_ms
+        result = _answer(work, Status.EXPIRED, outcome, _EXPIRED)
+        result.completed_at_ms = work.expires_at_ms
         return self._encode(result)
 
-    def conflict(self, intent: ToolIntent, fingerprint: bytes) -> bytes:
+    def conflict(self, work: Work) -> bytes:
         """Answer an intent whose id another request has taken."""
-        result = _answer(intent, fingerprint, Status.REJECTED, Outcome.UNKNOWN, _CONFLICT)
-        result.completed_at_ms = intent.created_at_ms
+        result = _answer(work, Status.REJECTED, Outcome.UNKNOWN, _CONFLICT)
+        result.completed_at_ms = work.intent.created_at_ms
         return self._encode(result)
 
-    def too_distant(self, intent: ToolIntent, fingerprint: bytes, outcome: Outcome) -> bytes:
+    def too_distant(self, work: Work, outcome: Outcome) -> bytes:
         """Answer an intent whose deadline no agent of ours would set."""
-        result = _answer(intent, fingerprint, Status.REJECTED, outcome, _TOO_DISTANT)
-        result.completed_at_ms = intent.created_at_ms
+        result = _answer(work, Status.REJECTED, outcome, _TOO_DISTANT)
+        result.completed_at_ms = work.intent.created_at_ms
         return self._encode(result)
 
     def of_attempt(
         self,
-        intent: ToolIntent,
-        fingerprint: bytes,
+        work: Work,
         *,
         status: Status,
         outcome: Outcome,
@@ -57,7 +57,7 @@ class Results:
         message: str = "",
     ) -> bytes:
         """Answer what an attempt under a claim came to."""
-        result = _answer(intent, fingerprint, status, outcome, message)
+        result = _answer(work, status, outcome, message)
         result.payload = payload
         result.attempt = attempt
         result.started_at_ms = started_at_ms
@@ -78,19 +78,17 @@ class Results:
         return result.SerializeToString(deterministic=True)
 
 
-def _answer(
-    intent: ToolIntent, fingerprint: bytes, status: Status, outcome: Outcome, message: str
-) -> ToolResult:
-    return ToolResult(
-        intent_id=intent.intent_id,
-        entity_key=intent.entity_key,
-        seq=intent.seq,
-        step_index=intent.step_index,
-        tool_name=intent.tool_name,
-        trace_id=intent.trace_id,
-        namespace=intent.namespace,
-        fingerprint=fingerprint,
-        status=status,
-        outcome=outcome,
-        error_message=message,
-    )
+def _answer(work: Work, status: Status, outcome: Outcome, message: str) -> ToolResult:
+    intent, result = work.intent, ToolResult()  # assigning takes less than keywords do
+    result.intent_id = work.intent_id
+    result.entity_key = work.entity_key
+    result.seq = intent.seq
+    result.step_index = intent.step_index
+    result.tool_name = intent.tool_name
+    result.trace_id = intent.trace_id
+    result.namespace = intent.namespace
+    result.fingerprint = work.fingerprint
+    result.status = status
+    result.outcome = outcome
+    result.error_message = message
+    return result

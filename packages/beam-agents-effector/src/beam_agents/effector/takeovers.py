@@ -33,17 +33,16 @@ class Takeovers:
         """Return the result if the tool must not be called; None if it is to be called now.
 
         Raises:
-            Interruption: As `ToolCalls.call`.
+            Interruption: As `ToolCalls.on_thread`.
         """
         if tool.reconcile is None:
             if tool.on_crash == "reexecute":
                 return None
             return attempt.error(Outcome.UNKNOWN, f"{_MAY_HAVE_RUN}, and the tool runs only once")
-        ended = await self._calls.call(
+        ended = await self._calls.on_thread(
             attempt,
             partial(tool.reconcile, arguments, attempt.info()),
-            on_loop=False,
-            timeout_ms=timeout_ms,
+            timeout_ms,
             ready=attempt.require_startable,
         )
         if isinstance(ended, Returned) and isinstance(ended.value, NotApplied):

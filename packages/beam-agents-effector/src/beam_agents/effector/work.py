@@ -21,6 +21,8 @@ class Work:
     Attributes:
         delivery: What the source handed out.
         intent: The verified intent.
+        intent_id, entity_key, expires_at_ms: Of the intent; a message makes a new object
+            each time that it is asked.
         fingerprint: What the intent asks for, digested.
         withdrawn: Nothing new may begin: no claim, no tool.
         token: Names the claim effort under way; empty between efforts.
@@ -35,8 +37,11 @@ class Work:
         "_ended_by",
         "_waiting_for",
         "delivery",
+        "entity_key",
+        "expires_at_ms",
         "fingerprint",
         "intent",
+        "intent_id",
         "premature",
         "remnant",
         "remnant_ms",
@@ -49,6 +54,9 @@ class Work:
     def __init__(self, delivery: Delivery, intent: ToolIntent, fingerprint: bytes) -> None:
         self.delivery = delivery
         self.intent = intent
+        self.intent_id = intent.intent_id
+        self.entity_key = intent.entity_key
+        self.expires_at_ms = intent.expires_at_ms
         self.fingerprint = fingerprint
         self.withdrawn = False
         self.token = ""
@@ -81,10 +89,7 @@ class Work:
 
     def log_fields(self, phase: Phase, *, attempt: int = 0) -> dict[str, Any]:
         """Name the intent in a log line, as `extra=`."""
-        intent = self.intent
-        return intent_fields(
-            intent.intent_id, intent.entity_key, attempt=attempt, phase=phase.value
-        )
+        return intent_fields(self.intent_id, self.entity_key, attempt=attempt, phase=phase.value)
 
     def end_wait(self, reason: Interruption) -> None:
         """End the wait that is under way, if there is one, by raising `reason` in it."""
