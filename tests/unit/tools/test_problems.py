@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from ipaddress import IPv4Address, IPv4Network, ip_network
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -29,6 +29,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypeAliasType
 
 from beam_agents.tools import Tool, ToolArgumentsError, tool
 
@@ -238,3 +239,49 @@ def test_the_default_of_a_secret_is_not_published() -> None:
     assert VALUE not in published
     assert "***" not in published
     assert login.schema["properties"]["user"]["default"] == "guest"
+
+
+def test_a_key_that_is_not_allowed_is_told_from_its_value() -> None:
+    @tool
+    def count(stock: dict[Literal["a", "b"], int]) -> None: ...
+
+    with pytest.raises(ToolArgumentsError) as error:
+        count.parse_arguments('{"stock":{"a":"1","c":1}}')
+
+    assert list(map(str, error.value.problems)) == [
+        "$.stock.a: expected a valid integer, found string",
+        "$.stock.c: its key: expected 'a' or 'b'",
+    ]
+
+
+def test_what_was_found_is_what_was_sent() -> None:
+    @tool
+    def wait(at_least: Annotated[timedelta, Field(gt=timedelta(days=1))]) -> None: ...
+
+    with pytest.raises(ToolArgumentsError, match="expected greater than 1 day, found string"):
+        wait.parse_arguments('{"at_least":"PT1S"}')
+
+
+Nested = TypeAliasType("Nested", "list[Nested] | int")
+
+
+def test_a_very_long_path_is_cut_in_the_middle() -> None:
+    @tool
+    def nest(value: Nested) -> None: ...
+
+    deep = "[" * 150 + '"x"' + "]" * 150
+    with pytest.raises(ToolArgumentsError) as error:
+        nest.parse_arguments(f'{{"value":{deep}}}')
+
+    longest = max((problem.path for problem in error.value.problems), key=len)
+    assert longest == f"$.value{'[0]' * 11}...{'[0]' * 12}"
+
+
+def test_a_very_long_key_is_cut() -> None:
+    @tool
+    def look(at: str) -> None: ...
+
+    with pytest.raises(ToolArgumentsError, match="is not known here") as error:
+        look.parse_arguments(f'{{"at":"x","{"k" * 1_000}":1}}')
+
+    assert error.value.problems[0].path == f"$['{'k' * 64}...']"

@@ -11,7 +11,7 @@ from beam_agents.tools.errors import ArgumentProblem, CanonicalJsonError, ToolAr
 from beam_agents.tools.json_reader import JsonValue, read_json
 from beam_agents.tools.json_writer import canonical_json
 from beam_agents.tools.problems import ProblemWriter
-from beam_agents.tools.schema import build_adapter, build_schema, build_validator
+from beam_agents.tools.schema import build_adapter, build_schema, build_validator, read
 from beam_agents.tools.secrecy import takes_secret
 from beam_agents.tools.signature import REQUIRED, Argument
 
@@ -29,7 +29,7 @@ class Arguments:
     ) -> None:
         adapter = build_adapter(arguments)
         self._validator = build_validator(adapter, strict=strict)
-        self._strict = None if strict else False  # its nodes are strict where they must be
+        self._strict = None if strict else False
         self._defaults = {e.name: e.default for e in arguments if e.default is not REQUIRED}
         self.names = tuple(each.name for each in arguments)
         self.schema: dict[str, Any] = build_schema(adapter, arguments, descriptions)
@@ -47,9 +47,7 @@ class Arguments:
         except CanonicalJsonError as error:
             raise _refusal(tool_name, [ArgumentProblem(error.path, error.problem)]) from None
         try:
-            given: dict[str, object] = self._validator.validate_json(
-                text, strict=self._strict, extra="forbid", by_alias=True, by_name=False
-            )
+            given = read(self._validator, text, strict=self._strict)
         except ValidationError as error:
             problems = self._described(error, document)
         except Exception as error:  # a validator of the author's may raise anything

@@ -23,17 +23,16 @@ from beam_agents.tools.exact_structure import STRUCTURE
 _COPIES = SCALARS | CONTAINERS | STRUCTURE
 
 
-def exact(schema: CoreSchema, path: str = "", *, strict: bool) -> CoreSchema:
+def exact(schema: CoreSchema, *, strict: bool) -> CoreSchema:
     """Return an exact copy of a core schema.
 
     Args:
-        schema: Of a `TypeAdapter`.
-        path: What its root is called.
+        schema: Of a `TypeAdapter` of the arguments.
         strict: False leaves the conversion of values to pydantic.
 
     Raises:
         InexactError: For the first node that cannot be exact.
     """
     root: Any = schema
-    copied: Any = Place(_COPIES, strict, path).copy(root)
+    copied: Any = Place(_COPIES, strict).copy(root)
     return copied  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ def json_path(segments: Iterable[str | int]) -> str:
     """
     shown = list(map(_segment, segments))
     if len(shown) > 2 * _SHOWN_AT_EACH_END:
-        shown[_SHOWN_AT_EACH_END:-_SHOWN_AT_EACH_END] = ["…"]
+        shown[_SHOWN_AT_EACH_END:-_SHOWN_AT_EACH_END] = ["..."]
     return "$" + "".join(shown)
 
 
@@ -24,6 +24,6 @@ def _segment(segment: str | int) -> str:
     if isinstance(segment, int):
         return f"[{segment}]"
     if len(segment) > _MAX_KEY:
-        segment = f"{segment[:_MAX_KEY]}…"
+        segment = f"{segment[:_MAX_KEY]}..."
     # `ascii` keeps lone surrogates and line breaks from reaching a log or a message.
     return f".{segment}" if segment.isidentifier() else f"[{segment!a}]"

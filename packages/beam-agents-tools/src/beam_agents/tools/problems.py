@@ -14,6 +14,7 @@ from beam_agents.tools.schema_nodes import Node, nodes_at
 from beam_agents.tools.validator_text import authors_own, pydantics_own
 
 _MISSING = frozenset({"missing", "missing_argument", "missing_keyword_only_argument"})
+_OF_KEY = ("[key]",)
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 
 
@@ -46,6 +47,8 @@ class ProblemWriter:
         words = pydantics_own(error)
         if words is None and not self.takes_secret:
             words = authors_own(error)
+        if error["loc"][-1:] == _OF_KEY:
+            return ArgumentProblem(path, f"its key: {words or 'is not valid'}")
         found = json_type(_value_at(place, arguments))  # not of what it was converted to
         return ArgumentProblem(path, f"{words or self._expected(place, found)}, found {found}")
 

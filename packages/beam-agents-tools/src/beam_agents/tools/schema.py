@@ -31,21 +31,35 @@ def build_adapter(arguments: tuple[Argument, ...]) -> Adapter:
     """
     for each in arguments:
         _require_validatable(each)
-    members: dict[str, Any] = {
-        each.name: each.annotation if each.default is REQUIRED else NotRequired[each.annotation]
-        for each in arguments
-    }
-    make: Any = TypedDict  # type checkers know its calls only with literal members
-    return TypeAdapter(make("Arguments", members))
+    return _adapter(*arguments)
 
 
-def build_validator(adapter: TypeAdapter[Any], *, strict: bool) -> SchemaValidator:
+def build_validator(adapter: Adapter, *, strict: bool) -> SchemaValidator:
     """Make the validator of what an adapter describes.
 
     Raises:
         ToolDefinitionError: Naming the parameter whose type cannot be read exactly.
     """
     return SchemaValidator(_exact(adapter, strict=strict), _use_prebuilt=False)
+
+
+def read(
+    validator: SchemaValidator, text: bytes, *, strict: bool | None = None
+) -> dict[str, object]:
+    """Validate a JSON object by the names that are published, and no others.
+
+    Args:
+        validator: Made by `build_validator`, whose nodes are strict where they must be.
+        text: The object.
+        strict: `False` for a tool that is not strict.
+
+    Raises:
+        ValidationError: It is not what is published.
+    """
+    given: dict[str, object] = validator.validate_json(
+        text, strict=strict, extra="forbid", by_alias=True, by_name=False
+    )
+    return given
 
 
 def build_schema(
@@ -62,10 +76,19 @@ def build_schema(
     return without_secret_defaults(schema)
 
 
+def _adapter(*arguments: Argument) -> Adapter:
+    members: dict[str, Any] = {
+        each.name: each.annotation if each.default is REQUIRED else NotRequired[each.annotation]
+        for each in arguments
+    }
+    make: Any = TypedDict  # type checkers know its calls only with literal members
+    return TypeAdapter(make("Arguments", members))
+
+
 def _require_validatable(argument: Argument) -> None:
     try:
-        adapter = TypeAdapter(argument.annotation)
-        _exact(adapter, argument.name)
+        adapter = _adapter(argument)
+        _exact(adapter)
         _json_schema(adapter)
     except ToolDefinitionError:
         raise
@@ -74,23 +97,29 @@ def _require_validatable(argument: Argument) -> None:
             f"parameter {argument.name!r}: arguments of type {argument.annotation!r} "
             f"cannot be validated from JSON: {str(error).splitlines()[0]}"
         ) from error
-    if argument.default is not REQUIRED and adapter.core_schema["type"] == "default":
+    if argument.default is not REQUIRED and _has_field_default(adapter, argument.name):
         raise ToolDefinitionError(
             f"parameter {argument.name!r} has a default of its own and one in its Field: "
             f"write `{argument.name}: … = default`"
         )
 
 
-def _exact(adapter: TypeAdapter[Any], path: str = "", *, strict: bool = True) -> CoreSchema:
+def _has_field_default(adapter: Adapter, name: str) -> bool:
+    root: Any = adapter.core_schema
+    typed = root["schema"] if root["type"] == "definitions" else root
+    return bool(typed["fields"][name]["schema"]["type"] == "default")
+
+
+def _exact(adapter: Adapter, *, strict: bool = True) -> CoreSchema:
     try:
-        return exact(adapter.core_schema, path, strict=strict)
+        return exact(adapter.core_schema, strict=strict)
     except InexactError as error:
         name = re.split(r"\W", error.path)[0]
         place = "" if name == error.path else f", at {error.path}"
         raise ToolDefinitionError(f"parameter {name!r}{place}: {error.reason}") from error
 
 
-def _json_schema(adapter: TypeAdapter[Any]) -> JsonSchemaValue:
+def _json_schema(adapter: Adapter) -> JsonSchemaValue:
     return adapter.json_schema(schema_generator=PublishedJsonSchema, mode="validation")
 
 
@@ -99,8 +128,8 @@ def _default(argument: Argument) -> dict[str, object]:
     if argument.default is REQUIRED:
         return {}
     try:
-        encoded = encode_result(argument.default)
-        build_validator(TypeAdapter(argument.annotation), strict=True).validate_json(encoded)
+        document = encode_result({argument.name: argument.default})
+        read(build_validator(_adapter(argument), strict=True), document)
     except (ToolResultError, ValidationError):
         return {}
-    return {"default": json.loads(encoded)}
+    return {"default": json.loads(document)[argument.name]}
