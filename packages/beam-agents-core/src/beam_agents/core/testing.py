@@ -21,10 +21,26 @@ from beam_agents.core.bundle import Input, KeySession, run_together
 from beam_agents.core.clock import next_due_ms
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.emissions import Outgoing
+from beam_agents.core.error_log import ErrorLog
 from beam_agents.core.metrics import Metric
 from beam_agents.core.slots import Slots
 from beam_agents.core.state import Unreadable, decode
 from beam_agents.intents.fingerprint import fingerprint, grant_digest
+
+
+class UnexpectedError(AssertionError):
+    """Something went wrong under an `AgentHarness(raise_errors=True)`.
+
+    Attributes:
+        record: What a pipeline would have emitted on `.errors`.
+    """
+
+    def __init__(self, record: ActivationErrorRecord) -> None:
+        super().__init__(record)
+        self.record = record
+
+    def __str__(self) -> str:
+        return f"{self.record.reason}: {self.record.detail}"
 
 
 class AgentHarness:
@@ -34,6 +50,13 @@ class AgentHarness:
     nothing is due before `advance_to`. Every call is synchronous, also where an
     event loop is running. State passes through its bytes after each call, as in a
     pipeline.
+
+    Args:
+        agent: As for `RunAgent`; it need not be picklable.
+        config: Its settings.
+        raise_errors: Make every call raise the first error record that it brings, as
+            `UnexpectedError`, so that no test overlooks one. They are kept and logged
+            in any case.
 
     Attributes:
         now_ms: The latest time sent or advanced to.
@@ -45,10 +68,14 @@ class AgentHarness:
         metrics: How often each `Metric` was counted.
     """
 
-    def __init__(self, agent: Agent, config: AgentConfig | None = None) -> None:
+    def __init__(
+        self, agent: Agent, config: AgentConfig | None = None, *, raise_errors: bool = False
+    ) -> None:
         self._config = config if config is not None else AgentConfig()
         self._engine = ActivationEngine(agent, self._config, token=uuid.uuid4().hex)
         self._slots = Slots(1)
+        self._raise_errors = raise_errors
+        self._log = ErrorLog()
         self._cells: dict[bytes, bytes] = {}
         self.now_ms = 0
         self.outputs: list[bytes] = []
@@ -185,8 +212,11 @@ class AgentHarness:
         cell = session.changed_cell()
         if cell is not None:
             self._cells[key] = cell
+        known = len(self.errors)
         for _, emission in session.emissions:
             self._keep(emission)
+        if self._raise_errors and self.errors[known:]:
+            raise UnexpectedError(self.errors[known])
 
     def _keep(self, emission: Outgoing) -> None:
         match emission:
@@ -196,6 +226,7 @@ class AgentHarness:
                 self.intents.append(emission)
             case ActivationErrorRecord():
                 self.errors.append(emission)
+                self._log.tell(emission)
             case Completion():
                 self.completions.append(emission)
             case ActivationTrace():
