@@ -24,6 +24,8 @@ _GRANT = _prefixed(b"beam-agents/grant/v1")
 _TRACE = _prefixed(b"beam-agents/trace/v1")
 
 _NUMBERS = Struct(">qqq")
+_LENGTH = Struct(">I")
+_TOOL = ToolIntent.TOOL
 
 
 def origin_digest(payload: bytes, *, event_time_ms: int, event_id: str = "") -> bytes:
@@ -52,16 +54,20 @@ def fingerprint(intent: ToolIntent, *, canonical_args: bytes | None = None) -> b
         intent: The request.
         canonical_args: Its `args_json` in canonical form, where that is known already.
     """
+    namespace, key, name = intent.namespace.encode(), intent.entity_key, intent.tool_name.encode()
     args = _canonical(intent.args_json) if canonical_args is None else canonical_args
-    return sha256(
-        _FINGERPRINT
-        + _prefixed(intent.namespace.encode())
-        + _prefixed(intent.entity_key)
-        + _NUMBERS.pack(intent.seq, intent.step_index, intent.kind or ToolIntent.TOOL)
-        + _prefixed(intent.tool_name.encode())
-        + _prefixed(args)
-        + _prefixed(intent.origin_digest)
-    ).digest()
+    origin = intent.origin_digest
+    # As `_prefixed` would have it, in one go: an effector does this for every record.
+    digested = (
+        _FINGERPRINT,
+        *(_LENGTH.pack(len(namespace)), namespace),
+        *(_LENGTH.pack(len(key)), key),
+        _NUMBERS.pack(intent.seq, intent.step_index, intent.kind or _TOOL),
+        *(_LENGTH.pack(len(name)), name),
+        *(_LENGTH.pack(len(args)), args),
+        *(_LENGTH.pack(len(origin)), origin),
+    )
+    return sha256(b"".join(digested)).digest()
 
 
 def grant_digest(*, namespace: str, entity_key: bytes, tool_name: str, args_json: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic_core import to_json
 
@@ -10,8 +10,7 @@ from beam_agents.tools.json_reader import JsonValue, read_json
 from beam_agents.tools.json_writer import canonical_json
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """What a text says.
 
     Attributes:

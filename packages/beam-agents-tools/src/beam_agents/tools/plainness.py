@@ -8,15 +8,13 @@ made of. Whatever is not plain is written, or refused, one value at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 # As deep as the validator (pydantic-core) reads, so that what is written can be read.
 MAX_DEPTH = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(NamedTuple):
     """What was seen of a plain tree.
 
     Attributes:
