@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Generic, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from beam_agents.effector.backends.redis_parameters import RedisParameters
 from beam_agents.effector.errors import MissingExtra, OperatorError
 from beam_agents.effector.ports import Browser, DedupStore, Sink, Source
 from beam_agents.intents.topics import TopicUri, UriError, mask_uri
@@ -117,6 +118,11 @@ def store_mistake(uri: str) -> str | None:
     unknown = dict(parse_qsl(parts.query, keep_blank_values=True)).keys() - {"app_profile"}
     if parts.scheme == "bigtable" and unknown:
         return f"{mask_uri(uri)!r} has an unknown parameter {min(unknown)!r}"
+    if parts.scheme in ("redis", "rediss"):
+        try:
+            RedisParameters.of(uri)
+        except ValueError as error:
+            return f"{mask_uri(uri)!r}: {error}"
     return None
 
 

@@ -8,7 +8,7 @@ from hashlib import sha1
 from importlib.resources import files
 from typing import Any, TypeAlias
 
-from redis.asyncio import Redis
+from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
 
 from beam_agents.effector.backends.turn_batch import TurnBatch
@@ -21,6 +21,7 @@ _SHA = sha1(_SOURCE, usedforsecurity=False).hexdigest()
 _ROUND_TRIPS_IN_FLIGHT = 4
 
 _Call: TypeAlias = "tuple[str | bytes | int, ...]"
+RedisClient: TypeAlias = "Redis | RedisCluster"
 
 
 class RedisScript:
@@ -32,12 +33,17 @@ class RedisScript:
         name: The server in messages, without credentials.
         call_timeout_ms: After this long a call fails; half of it for a place in
             a round trip, half for the trip.
+        wait_replicas: A call counts as answered only once so many replicas have what
+            it wrote.
     """
 
-    def __init__(self, client: Redis, name: str, call_timeout_ms: int) -> None:
+    def __init__(
+        self, client: RedisClient, name: str, call_timeout_ms: int, wait_replicas: int = 0
+    ) -> None:
         self._client = client
         self._name = name
         self._timeout_s = call_timeout_ms / 2 / 1000
+        self._wait_replicas = wait_replicas
         self._batch: TurnBatch[_Call] = TurnBatch(
             self._round_trip, in_flight=_ROUND_TRIPS_IN_FLIGHT
         )
@@ -68,8 +74,9 @@ class RedisScript:
             replies = await asyncio.wait_for(self._run(calls), self._timeout_s)
         except (RedisError, OSError, asyncio.TimeoutError) as error:
             raise self._unavailable(error) from error
-        if any(_is_read_only(reply) for reply in replies):
+        if isinstance(self._client, Redis) and any(map(_is_read_only, replies)):
             # Demoted by a failover: the same address may by now lead to the new primary (B66).
+            # A cluster's client is told where to go, and goes there.
             await self._client.connection_pool.disconnect(inuse_connections=False)
         return [
             self._unavailable(reply) if isinstance(reply, RedisError) else reply
@@ -91,8 +98,35 @@ class RedisScript:
         pipeline = self._client.pipeline(transaction=False)
         for call in calls:
             pipeline.execute_command("EVALSHA", _SHA, 1, *call)
+        waits = await self._add_waits(pipeline, calls) if self._wait_replicas else 0
         replies: list[object] = await pipeline.execute(raise_on_error=False)
-        return replies
+        if not waits:
+            return replies
+        self._require_replicas(replies[-waits:])
+        return replies[:-waits]
+
+    async def _add_waits(self, pipeline: Any, calls: Sequence[_Call]) -> int:
+        """Ask each server that is written to for its replicas; return how many were asked.
+
+        WAIT covers all that the server had written before it, whoever asked for that: so
+        also the write of a call that is now repeated, and changes nothing any more.
+        """
+        wait = ("WAIT", self._wait_replicas, int(self._timeout_s * 1000))
+        if isinstance(self._client, Redis):
+            pipeline.execute_command(*wait)
+            return 1
+        await self._client.initialize()
+        nodes = {self._client.get_node_from_key(str(key)) for key, *_ in calls}
+        for node in nodes:
+            pipeline.execute_command(*wait, target_nodes=node)
+        return len(nodes)
+
+    def _require_replicas(self, counts: Sequence[object]) -> None:
+        for count in counts:
+            if isinstance(count, RedisError):
+                raise count
+            if not isinstance(count, int) or count < self._wait_replicas:
+                raise ResponseError(f"{count} of {self._wait_replicas} replicas have the write")
 
     def _unavailable(self, error: BaseException) -> StoreUnavailable:
         reason = str(error) or f"no answer within {self._timeout_s:g} s"

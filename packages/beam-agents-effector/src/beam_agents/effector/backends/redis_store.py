@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from redis.asyncio import ConnectionPool, Redis
-from redis.asyncio.connection import parse_url
+from redis.asyncio import ConnectionPool, Redis, RedisCluster
+from redis.asyncio.connection import SSLConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from beam_agents.effector.backends.redis_script import RedisScript
+from beam_agents.effector.backends.redis_parameters import RedisParameters
+from beam_agents.effector.backends.redis_script import RedisClient, RedisScript
 from beam_agents.effector.dedup import RESULT_TTL_MS, UnreadableRecord, clamp_ms, require_token
 from beam_agents.effector.ports import (
     Busy,
@@ -52,7 +53,9 @@ class RedisStore:
     """Keeps each record under a key of its own, and lets a script judge it.
 
     Args:
-        url: `redis://host:port/db` or `rediss://…`.
+        url: `redis://host:port/db` or `rediss://…`. With `?cluster=true` the host is any
+            node of a Redis Cluster; with `?wait_replicas=N` a call counts as answered
+            only once N replicas have what it wrote.
         result_ttl_ms: How long a record is kept, counted from its last claim or result.
         username: ACL user; goes before one in the URL, which others can see.
         password: Likewise.
@@ -78,10 +81,11 @@ class RedisStore:
         self._result_ttl_ms = result_ttl_ms
         self._key_prefix = key_prefix
         self._clock_override = clock_override
-        options = _connection_options(url, username, password, ca_file)
+        parameters = RedisParameters.of(url)
+        options = _connection_options(url.partition("?")[0], username, password, ca_file)
         name = f"{url.partition(':')[0]}://{options.get('host')}:{options.get('port', 6379)}"
-        client = Redis.from_pool(ConnectionPool(**options))
-        self._script = RedisScript(client, name, call_timeout_ms)
+        client = _client(options, in_cluster=parameters.cluster)
+        self._script = RedisScript(client, name, call_timeout_ms, parameters.wait_replicas)
 
     async def open(self) -> None:
         """Connect, and check that the server runs the script."""
@@ -208,6 +212,13 @@ def _readable(key: str, reply: _Reply) -> _Reply:
     if isinstance(reply, list) and reply[0] == b"unreadable":
         raise UnreadableRecord(key, reply[1])
     return reply
+
+
+def _client(options: dict[str, Any], *, in_cluster: bool) -> RedisClient:
+    if not in_cluster:
+        return Redis.from_pool(ConnectionPool(**options))
+    with_tls = options.pop("connection_class", None) is SSLConnection
+    return RedisCluster(ssl=with_tls, **options)
 
 
 def _connection_options(
