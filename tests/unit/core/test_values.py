@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from decimal import Decimal
+
 import pytest
 
 from beam_agents._protos import ToolResult
@@ -10,6 +14,7 @@ from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
 from beam_agents.core.testing import AgentHarness
 from beam_agents.intents.outcome import EffectError
+from beam_agents.tools import encode_result
 from tests.unit.core.agents import KEY
 
 
@@ -30,6 +35,42 @@ def test_an_ok_payload_is_decoded() -> None:
     harness.result(harness.intents[0], b'{"id":[1,null]}')
 
     assert harness.outputs == [b"{'id': [1, None]}"]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    number: str
+    paid: Decimal
+    at: datetime
+
+
+RECEIPT = Receipt("re_1", Decimal("42.10"), datetime(2026, 12, 1, 4, 30, tzinfo=timezone.utc))
+
+
+async def typed_value(ctx: ActivationContext) -> Complete | Suspend:
+    if not ctx.is_resume:
+        ctx.act("pay", {})
+        return Suspend(b"", timeout_ms=30_000)
+    return Complete(b"%d" % (ctx.value(as_type=Receipt) == RECEIPT))
+
+
+def test_a_value_may_be_had_as_the_type_that_the_tool_returned() -> None:
+    harness = AgentHarness(typed_value)
+    harness.event(KEY, b"e")
+
+    harness.result(harness.intents[0], encode_result(RECEIPT))
+
+    assert harness.outputs == [b"1"]
+
+
+def test_a_value_of_another_type_says_where() -> None:
+    harness = AgentHarness(typed_value)
+    harness.event(KEY, b"e")
+
+    harness.result(harness.intents[0], b'{"number":7,"paid":"42.10"}')
+
+    (error,) = harness.errors
+    assert "is not of type Receipt: number: Input should be a valid string; at: " in error.detail
 
 
 def test_any_other_status_raises_with_its_outcome() -> None:

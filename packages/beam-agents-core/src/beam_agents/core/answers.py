@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from beam_agents._protos import AgentEnvelope, ToolIntent, ToolResult
 from beam_agents._protos.state_pb2 import OpenIntent
 from beam_agents.core.continuation import Answer, answer_to, has_answer
@@ -9,7 +11,9 @@ from beam_agents.core.errors import ApprovalDenied, ApprovalNotGiven, ContextErr
 from beam_agents.core.run import Run
 from beam_agents.intents.outcome import EffectError
 from beam_agents.tools.canonical_json import JsonValue, parse_json
+from beam_agents.tools.typed_results import MismatchedResult, decode_result
 
+T = TypeVar("T")
 Approval = AgentEnvelope.Approval
 
 
@@ -36,7 +40,7 @@ class Answers:
         self.approvals = {i: a for i, a in answers.items() if isinstance(a, Approval)}
         self.last: Answer | None = answers.get(self._last_id)
 
-    def value(self, intent_id: str | None) -> JsonValue:
+    def value(self, intent_id: str | None, as_type: type[T] | None) -> T | JsonValue:
         """Decode an OK result; see `ActivationContext.value`."""
         intent_id = self._chosen(intent_id, ToolIntent.TOOL, "value")
         result = self.results.get(intent_id)
@@ -49,7 +53,12 @@ class Answers:
         if result.status != ToolResult.OK:
             outcome = result.outcome or ToolResult.UNKNOWN
             raise EffectError(result.status, outcome, result.error_message)
-        return parse_json(result.payload)
+        if as_type is None:
+            return parse_json(result.payload)
+        try:
+            return decode_result(result.payload, as_type)
+        except MismatchedResult as error:
+            raise ContextError(f"the value of intent {intent_id!r}: {error}") from None
 
     def grant(self, intent_id: str | None) -> Approval:
         """Return an approval that allows; see `ActivationContext.grant`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from random import Random
+from typing import TypeVar, overload
 
 from beam_agents._protos import AgentEnvelope, ToolResult
 from beam_agents.core.answers import Answers
@@ -15,6 +16,8 @@ from beam_agents.core.staging import Staging
 from beam_agents.model.client import ModelClient
 from beam_agents.tools import Tool, ToolRegistry
 from beam_agents.tools.canonical_json import JsonValue
+
+T = TypeVar("T")
 
 
 class ActivationContext:
@@ -137,16 +140,27 @@ class ActivationContext:
         last = self._answers.last
         return None if isinstance(last, ToolResult) else last
 
-    def value(self, intent_id: str | None = None) -> JsonValue:
+    @overload
+    def value(self, intent_id: str | None = None) -> JsonValue: ...
+
+    @overload
+    def value(self, intent_id: str | None = None, *, as_type: type[T]) -> T: ...
+
+    def value(
+        self, intent_id: str | None = None, *, as_type: type[T] | None = None
+    ) -> T | JsonValue:
         """Decode the value of an effect.
 
         Args:
             intent_id: By default the one that completed the wait, or the only one.
+            as_type: What the tool returned, such as its dataclass or pydantic model; by
+                default plain JSON values.
 
         Raises:
             EffectError: The answer is not OK, or there is none.
+            ContextError: The value is not of that type.
         """
-        return self._answers.value(intent_id)
+        return self._answers.value(intent_id, as_type)
 
     def grant(self, intent_id: str | None = None) -> AgentEnvelope.Approval:
         """Return a person's approval, for `act(…, approval=)`.
