@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 from beam_agents.effector.backends.sqlite_browser import SqliteBrowser
 from beam_agents.effector.backends.sqlite_sink import SqliteSink
 from beam_agents.effector.backends.sqlite_source import SqliteSource
-from beam_agents.effector.errors import BackendUnavailable, TopicMissing
+from beam_agents.effector.errors import BackendUnavailable, EffectorError, TopicMissing
+from beam_agents.effector.ports import SinkUnavailable
+from beam_agents.effector.testing.log_bench import values
 from beam_agents.effector.testing.log_contract import (
     BrowserContract,
     LogBench,
@@ -20,7 +23,7 @@ from beam_agents.effector.testing.log_contract import (
     SinkContract,
     SourceContract,
 )
-from beam_agents.embedded import EmbeddedBus, NewRecord
+from beam_agents.embedded import BusUnavailable, EmbeddedBus, NewRecord
 
 _GROUP = "effector"
 _LEASE_MS = 2_000
@@ -109,4 +112,38 @@ async def test_a_file_in_a_missing_folder_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(BackendUnavailable, match=r"missing/bus\.db"):
         await sink.open()
+    await sink.aclose()
+
+
+async def test_a_file_that_is_gone_is_waited_for(log_bench: SqliteLogBench) -> None:
+    member = await Member.join(log_bench.source())
+    sink = log_bench.sink()
+    await sink.open()
+    os.rename(log_bench.path, log_bench.path + "-elsewhere")
+    with pytest.raises(SinkUnavailable, match="is gone since it was opened"):
+        await sink.publish(key=b"k", value=b"0")
+    with pytest.raises(BusUnavailable, match="is gone since it was opened"):
+        await member.source.check()
+
+    os.rename(log_bench.path + "-elsewhere", log_bench.path)
+
+    await sink.publish(key=b"k", value=b"1")
+    assert values(await member.fetch(1)) == [1]
+    await member.source.aclose()
+    await sink.aclose()
+
+
+async def test_a_file_that_was_replaced_stops_whoever_uses_it(log_bench: SqliteLogBench) -> None:
+    member = await Member.join(log_bench.source())
+    sink = log_bench.sink()
+    await sink.open()
+    EmbeddedBus(log_bench.path + "-other").close()
+    os.rename(log_bench.path + "-other", log_bench.path)
+
+    with pytest.raises(EffectorError, match="restart to use it"):
+        await sink.publish(key=b"k", value=b"0")
+    with pytest.raises(EffectorError, match="restart to use it"):
+        await member.fetch(1)
+
+    await member.source.aclose()
     await sink.aclose()

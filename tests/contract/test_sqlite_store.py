@@ -16,11 +16,13 @@ import pytest
 from beam_agents.effector.backends.sqlite_records import SqliteRecords
 from beam_agents.effector.backends.sqlite_store import SqliteStore
 from beam_agents.effector.dedup import UnreadableRecord
+from beam_agents.effector.errors import EffectorError
 from beam_agents.effector.ports import (
     Claim,
     Claimed,
     Completed,
     DedupRecord,
+    Stored,
     StoreUnavailable,
 )
 from beam_agents.effector.testing.store_bench import (
@@ -69,6 +71,14 @@ def golden_record(intent_id: str, *, version: int = 1, result: bytes | None = No
     """A row as release 0.1.0 wrote it: every later release must read it."""
     lease, end = START_MS + LEASE_MS, START_MS + RESULT_TTL_MS
     return [intent_id, version, FINGERPRINT, 3, "old-worker", lease, "1,3", result, end]
+
+
+def move(path: Path, to: Path) -> None:
+    """Move a database as one must: with its log, and over whatever is there."""
+    for suffix in ("", "-wal", "-shm"):
+        to.with_name(to.name + suffix).unlink(missing_ok=True)
+        if (part := path.with_name(path.name + suffix)).exists():
+            part.rename(to.with_name(to.name + suffix))
 
 
 def rows(path: Path, statement: str) -> list[tuple[object, ...]]:
@@ -205,6 +215,44 @@ async def test_a_folder_that_is_not_there_makes_the_store_unavailable(tmp_path: 
     (tmp_path / "missing").mkdir()
     await store.open()
     await store.aclose()
+
+
+# --- a file that is taken away ---
+
+
+async def test_a_file_that_is_gone_grants_nothing_until_it_is_back(
+    path: Path, bench: StoreBench
+) -> None:
+    claim = await bench.claimed("a")
+    move(path, path.with_name("elsewhere"))
+    for call in (
+        bench.claim("b"),
+        bench.store.renew([claim], lease_ms=LEASE_MS),
+        bench.complete(claim),
+        bench.store.lookup(bench.intent_id),
+    ):
+        with pytest.raises(StoreUnavailable, match=r"dedup\.db.* is gone .* put it back"):
+            await call
+
+    move(path.with_name("elsewhere"), path)
+
+    assert isinstance(await bench.complete(claim), Stored)
+
+
+async def test_a_file_that_was_replaced_stops_whoever_has_claims_in_the_old_one(
+    path: Path, bench: StoreBench
+) -> None:
+    claim = await bench.claimed("a")
+    other = SqliteBench(path.with_name("other.db"))
+    await other.start()
+    await other.aclose()
+    move(path.with_name("other.db"), path)
+
+    for call in (bench.claim("b"), bench.complete(claim), bench.store.lookup("any")):
+        with pytest.raises(EffectorError, match=r"another file lies where .*: restart to use it"):
+            await call
+
+    assert rows(path, "SELECT * FROM dedup_intents") == []
 
 
 # --- records of other releases ---

@@ -10,6 +10,7 @@ import pytest
 
 from beam_agents.embedded import (
     BusError,
+    BusReplaced,
     BusUnavailable,
     BusVersionError,
     EmbeddedBus,
@@ -174,3 +175,33 @@ def test_a_forked_child_publishes_through_a_connection_of_its_own(bus: EmbeddedB
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     bus.publish("a", key=b"k", value=b"parent again")
     assert [r.value for r in bus.records("a")] == [b"parent", b"child", b"parent again"]
+
+
+def test_a_file_that_is_gone_takes_nothing_until_it_is_back(
+    bus: EmbeddedBus, tmp_path: Path
+) -> None:
+    bus.publish("events", key=b"k", value=b"0")
+    bus.path.rename(tmp_path / "elsewhere")
+    with pytest.raises(BusUnavailable, match="is gone since it was opened: put it back"):
+        bus.publish("events", key=b"k", value=b"lost")
+    with pytest.raises(BusUnavailable, match="is gone"):
+        bus.records("events")
+    assert not bus.path.exists()
+
+    (tmp_path / "elsewhere").rename(bus.path)
+
+    assert bus.publish("events", key=b"k", value=b"1") == 1
+
+
+def test_a_file_that_was_replaced_is_not_written(bus: EmbeddedBus, tmp_path: Path) -> None:
+    with EmbeddedBus(tmp_path / "another") as another:
+        another.publish("events", key=b"k", value=b"another's")
+    (tmp_path / "another").rename(bus.path)
+    for log in tmp_path.glob("bus.sqlite-*"):
+        log.unlink()
+
+    with pytest.raises(BusReplaced, match="restart to use it"):
+        bus.publish("events", key=b"k", value=b"lost")
+
+    with EmbeddedBus(bus.path) as anew:
+        assert [record.value for record in anew.records("events")] == [b"another's"]

@@ -62,17 +62,17 @@ def bus(tmp_path: Path) -> Iterator[EmbeddedBus]:
 
 
 def test_a_standby_process_takes_over_from_a_killed_one(bus: EmbeddedBus) -> None:
-    def done_by(name: bytes) -> bool:
-        return any(record.key == name for record in bus.records("done"))
+    def done(value: bytes) -> bool:
+        return any(record.value == value for record in bus.records("done"))
 
     bus.publish("work", key=b"k", value=b"0")
     with process(CONSUME, bus.path, "first") as first:
-        until(lambda: done_by(b"first"))
+        until(lambda: done(b"0"))
         with process(CONSUME, bus.path, "second"):
             os.kill(first.pid, signal.SIGKILL)
             first.wait()
             bus.publish("work", key=b"k", value=b"1")
-            until(lambda: done_by(b"second"))
+            until(lambda: done(b"1"))
     values = [record.value for record in bus.records("done")]
     assert values.index(b"1") > values.index(b"0")
     # Killed between publishing and committing, the first leaves its record to the second.

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from beam_agents.embedded.errors import BusError, BusUnavailable
+from beam_agents.embedded.errors import BusError, BusReplaced, BusUnavailable
+from beam_agents.embedded.opened_file import OpenedFile, Place
 
 _WAL_ATTEMPTS = 100
 _WAL_RETRY_S = 0.02
@@ -35,6 +36,7 @@ class Database:
         self._busy_timeout_ms = busy_timeout_ms
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        self._file: OpenedFile | None = None
         self._closed = False
         _open_databases.add(self)
 
@@ -44,6 +46,7 @@ class Database:
 
         Raises:
             BusUnavailable: The file cannot be read now.
+            BusReplaced: Another file lies at the path.
         """
         with self._lock:
             try:
@@ -86,9 +89,25 @@ class Database:
     def _connected(self) -> sqlite3.Connection:
         if self._closed:
             raise BusUnavailable(f"{str(self.path)!r} was closed here; open it anew")
+        if self._file is not None:
+            self._check_place(self._file)
         if self._connection is None:
             self._connection = _connect(self.path, self._busy_timeout_ms)
+            self._file = self._file or OpenedFile(self.path)
         return self._connection
+
+    def _check_place(self, file: OpenedFile) -> None:
+        place = file.place()
+        if place is Place.GONE:
+            raise BusUnavailable(
+                f"{str(self.path)!r} is gone since it was opened: put it back, "
+                f"or restart to begin with an empty one"
+            )
+        if place is Place.REPLACED:
+            raise BusReplaced(
+                f"{str(self.path)!r} is another file than the one that was opened: "
+                f"restart to use it"
+            )
 
 
 def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:

@@ -8,7 +8,11 @@ class BusError(Exception):
 
 
 class BusUnavailable(BusError, ConnectionError):
-    """The file cannot be read or written now: locked too long, a full disk, a missing folder."""
+    """The file cannot be read or written now: locked too long, a full disk, gone, no folder."""
+
+
+class BusReplaced(BusError):
+    """Another file lies where ours was: its offsets are not ours. Open the bus anew."""
 
 
 class BusVersionError(BusError):

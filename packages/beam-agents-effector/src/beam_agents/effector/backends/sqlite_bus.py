@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from beam_agents.effector.errors import BackendUnavailable, OperatorError
-from beam_agents.embedded import BusError, BusUnavailable, EmbeddedBus
+from beam_agents.effector.errors import BackendUnavailable, EffectorError, OperatorError
+from beam_agents.embedded import BusError, BusReplaced, BusUnavailable, EmbeddedBus
 
 _T = TypeVar("_T")
 
@@ -48,8 +48,15 @@ class BusThread:
             raise OperatorError(str(error)) from error
 
     async def call(self, work: Callable[[], _T]) -> _T:
-        """Do something that blocks, after everything that was asked for before."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        """Do something that blocks, after everything that was asked for before.
+
+        Raises:
+            EffectorError: The file was replaced, so that offsets of the old one mean nothing.
+        """
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except BusReplaced as error:
+            raise EffectorError(str(error)) from error
 
     async def aclose(self) -> None:
         """Finish what was asked for, and close the file."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from beam_agents.effector.backends.sqlite_bus import BusThread
+from beam_agents.effector.errors import EffectorError
 from beam_agents.effector.offsets import ContiguousOffsets
 from beam_agents.effector.ports import Delivery
 from beam_agents.embedded import (
@@ -151,12 +152,16 @@ class SqliteSource:
             self._keeper.cancel()
             with suppress(asyncio.CancelledError):
                 await self._keeper
-        if self._polled is not None:
-            await self._polled
-        await self.commit()
-        await self._thread.call(self._consumer.close)
-        await self._thread.aclose()
-        self._consumer = None
+        try:
+            if self._polled is not None:
+                await self._polled
+            await self.commit()
+            await self._thread.call(self._consumer.close)
+        except (EffectorError, BusUnavailable) as error:
+            _LOG.warning("group %r is left without a word: %s", self._group, error)
+        finally:
+            await self._thread.aclose()
+            self._consumer = None
 
     async def _keep_lease(self) -> None:
         while True:

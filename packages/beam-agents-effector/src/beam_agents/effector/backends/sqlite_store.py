@@ -14,7 +14,9 @@ from beam_agents.effector.backends.transacted_rules import TransactedRules
 from beam_agents.effector.backends.turn_batch import TurnBatch
 from beam_agents.effector.clock import SystemClock
 from beam_agents.effector.dedup import RESULT_TTL_MS, GrantRule, Rule, UnreadableRecord, live
+from beam_agents.effector.errors import EffectorError
 from beam_agents.effector.ports import Clock, DedupRecord, StoreUnavailable
+from beam_agents.embedded.opened_file import OpenedFile, Place
 
 _A = TypeVar("_A")
 _Job: TypeAlias = Callable[[SqliteRecords, int], object]
@@ -48,6 +50,7 @@ class SqliteStore(TransactedRules):
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="dedup-sqlite")
         self._batch: TurnBatch[_Job] = TurnBatch(self._in_thread)
         self._records: SqliteRecords | None = None
+        self._file: OpenedFile | None = None
 
     async def open(self) -> None:
         """Make the file and its tables, or check that they can be used."""
@@ -93,16 +96,34 @@ class SqliteStore(TransactedRules):
 
     def _transact(self, jobs: list[_Job]) -> list[object]:
         try:
-            if self._records is None:
-                self._records = SqliteRecords.connect(self._path, self._call_timeout_ms)
-            with self._records.transaction():
+            records = self._connected()
+            with records.transaction():
                 # Only now is nobody else judging, so only now may the clock be read.
                 now_ms = self._clock.now_ms()
-                self._records.forget_ended(now_ms)
-                return [self._answer(job, self._records, now_ms) for job in jobs]
+                records.forget_ended(now_ms)
+                return [self._answer(job, records, now_ms) for job in jobs]
         except sqlite3.Error as error:
             self._disconnect()  # whatever is wrong with it, the next call begins afresh
             raise StoreUnavailable(f"dedup store {self._path!r}: {error}") from error
+
+    def _connected(self) -> SqliteRecords:
+        """Return the records at the path: a claim on a file that only we see binds nobody."""
+        place = Place.UNCHANGED if self._file is None else self._file.place()
+        if place is Place.GONE:
+            # Not made anew in passing: with its records gone, tools would run again.
+            raise StoreUnavailable(
+                f"dedup store {self._path!r}: the file is gone since it was opened: put it back, "
+                f"or restart the workers to begin with an empty one"
+            )
+        if place is Place.REPLACED:
+            raise EffectorError(
+                f"dedup store {self._path!r}: another file lies where the one was that holds our "
+                f"claims: restart to use it; what only the old one knew may run again"
+            )
+        if self._records is None:
+            self._records = SqliteRecords.connect(self._path, self._call_timeout_ms)
+            self._file = OpenedFile(self._path)
+        return self._records
 
     @staticmethod
     def _answer(job: _Job, records: SqliteRecords, now_ms: int) -> object:
