@@ -48,12 +48,16 @@ async def test_clients_come_with_their_extra() -> None:
     from beam_agents.effector.backends.bigtable_store import BigtableStore
     from beam_agents.effector.backends.kafka_sink import KafkaSink
     from beam_agents.effector.backends.kafka_source import KafkaSource
+    from beam_agents.effector.backends.pubsub_sink import PubsubSink
+    from beam_agents.effector.backends.pubsub_source import PubsubSource
     from beam_agents.effector.backends.redis_store import RedisStore
 
     topic = "kafka://one:9092,two:9092/intents"
 
     assert isinstance(open_source(topic, CONNECTIONS), KafkaSource)
     assert isinstance(open_sink(topic, CONNECTIONS), KafkaSink)
+    assert isinstance(open_source("pubsub://project/subscription", CONNECTIONS), PubsubSource)
+    assert isinstance(open_sink("pubsub://project/topic", CONNECTIONS), PubsubSink)
     assert isinstance(open_store("redis://redis:6379/0", CONNECTIONS), RedisStore)
     assert isinstance(open_store("rediss://redis:6379/0", CONNECTIONS), RedisStore)
     assert isinstance(open_store("bigtable://project/instance/table", CONNECTIONS), BigtableStore)
@@ -84,7 +88,7 @@ def test_sqlite_and_memory_need_no_extra() -> None:
 def test_an_unknown_scheme_lists_the_known_ones() -> None:
     assert topic_mistake("amqp://broker/intents") == (
         "'amqp://broker/intents' has no scheme known here: use one of "
-        "kafka://host:9092/topic, sqlite:///file.db?topic=name"
+        "kafka://host:9092/topic, pubsub://project/topic, sqlite:///file.db?topic=name"
     )
     assert store_mistake("postgres://db") == (
         "'postgres://db' has no scheme known here: use one of redis://host:6379/0, "

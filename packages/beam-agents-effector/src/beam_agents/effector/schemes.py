@@ -21,9 +21,17 @@ STORE_CALL_TIMEOUT_MS = 1_500
 
 _INSTANCE_AND_TABLE = re.compile("/[^/]+/[^/]+")
 
-_TOPIC_PARAMETERS = {"kafka": {"group", "session_timeout_ms"}, "sqlite": {"group", "lease_ms"}}
-# From below, what a broker can be configured to allow; from above, what a takeover may wait.
-_DURATIONS_MS = {"session_timeout_ms": (500, 300_000), "lease_ms": (1, 300_000)}
+_TOPIC_PARAMETERS = {
+    "kafka": {"group", "session_timeout_ms"},
+    "pubsub": {"lease_ms"},
+    "sqlite": {"group", "lease_ms"},
+}
+# From below, what a server allows; from above, that too, or what a takeover may wait.
+_DURATIONS_MS = {
+    ("kafka", "session_timeout_ms"): (500, 300_000),
+    ("pubsub", "lease_ms"): (10_000, 600_000),
+    ("sqlite", "lease_ms"): (1, 300_000),
+}
 
 _Port = TypeVar("_Port")
 
@@ -92,8 +100,8 @@ def topic_mistake(uri: str) -> str | None:
     unknown = sorted(set(topic.params) - _TOPIC_PARAMETERS[topic.scheme])
     if unknown:
         return f"{mask_uri(uri)!r} has an unknown parameter {unknown[0]!r}"
-    for name, (least, most) in _DURATIONS_MS.items():
-        text = topic.params.get(name, str(least))
+    for (scheme, name), (least, most) in _DURATIONS_MS.items():
+        text = topic.params.get(name, str(least)) if scheme == topic.scheme else str(least)
         if not (text.isdecimal() and least <= int(text) <= most):
             return (
                 f"{mask_uri(uri)!r}: {name} must be a whole number of milliseconds "
@@ -174,6 +182,21 @@ def _kafka_browser(uri: str, connections: Connections) -> Browser:
     return KafkaBrowser(topic.hosts, topic.topic, security=connections.kafka)
 
 
+def _pubsub_source(uri: str, _: Connections) -> Source:
+    from beam_agents.effector.backends.pubsub_source import DEFAULT_LEASE_MS, PubsubSource
+
+    topic = TopicUri.parse(uri)
+    lease_ms = int(topic.params.get("lease_ms", DEFAULT_LEASE_MS))
+    return PubsubSource(topic.hosts[0], topic.topic, lease_ms=lease_ms)
+
+
+def _pubsub_sink(uri: str, _: Connections) -> Sink:
+    from beam_agents.effector.backends.pubsub_sink import PubsubSink
+
+    topic = TopicUri.parse(uri)
+    return PubsubSink(topic.hosts[0], topic.topic)
+
+
 def _sqlite_browser(uri: str, _: Connections) -> Browser:
     from beam_agents.effector.backends.sqlite_browser import SqliteBrowser
 
@@ -243,14 +266,19 @@ def _bigtable_store(uri: str, connections: Connections) -> DedupStore:
 
 
 _KAFKA_FORM = "kafka://host:9092/topic"
+_PUBSUB_CLIENT = "google.cloud.pubsub_v1"
 _SQLITE_FORM = "sqlite:///file.db?topic=name"
 
 SOURCES: Mapping[str, Scheme[Source]] = {
     "kafka": Scheme(_KAFKA_FORM, _kafka_source, client="aiokafka", extra="kafka"),
+    "pubsub": Scheme(
+        "pubsub://project/subscription", _pubsub_source, client=_PUBSUB_CLIENT, extra="pubsub"
+    ),
     "sqlite": Scheme(_SQLITE_FORM, _sqlite_source),
 }
 SINKS: Mapping[str, Scheme[Sink]] = {
     "kafka": Scheme(_KAFKA_FORM, _kafka_sink, client="aiokafka", extra="kafka"),
+    "pubsub": Scheme("pubsub://project/topic", _pubsub_sink, client=_PUBSUB_CLIENT, extra="pubsub"),
     "sqlite": Scheme(_SQLITE_FORM, _sqlite_sink),
 }
 BROWSERS: Mapping[str, Scheme[Browser]] = {
