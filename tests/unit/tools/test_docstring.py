@@ -67,3 +67,25 @@ def test_a_short_description_stands_alone() -> None:
 @pytest.mark.parametrize("docstring", [None, ""])
 def test_no_docstring_describes_nothing(docstring: str | None) -> None:
     assert Description.of(docstring) == Description()
+
+
+GOOGLE_AT_ONCE = """Args:
+        charge: The charge
+            in question.
+        rest: More.
+
+    Returns:
+        The refund.
+    """
+ONLY_ARGUMENTS = """Args:
+        charge: The charge
+            in question.
+        rest: More."""
+
+
+@pytest.mark.parametrize("docstring", [GOOGLE_AT_ONCE, ONLY_ARGUMENTS])
+def test_a_docstring_may_begin_with_its_arguments(docstring: str) -> None:
+    described = Description.of(docstring)
+
+    assert described.text == ""
+    assert described.parameters == {"charge": "The charge in question.", "rest": "More."}

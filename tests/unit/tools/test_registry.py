@@ -131,11 +131,33 @@ async def test_a_lifespan_is_made_by_a_function() -> None:
 
 async def test_a_lifespan_can_be_the_context_manager_itself() -> None:
     pool = Pool()
+    registry = ToolRegistry(lifespan=pool.open())
 
-    async with ToolRegistry(lifespan=pool.open()).lifespan():
-        pass
+    for _ in range(2):  # as an effector does that runs again in one process
+        async with registry.lifespan():
+            pass
 
-    assert pool.events == ["entered", "left"]
+    assert pool.events == ["entered", "left"] * 2
+
+
+class Reentrant:
+    entered = 0
+
+    async def __aenter__(self) -> None:
+        self.entered += 1
+
+    async def __aexit__(self, *exception: object) -> None: ...
+
+
+async def test_a_lifespan_can_be_an_object_that_is_entered_again() -> None:
+    lifespan = Reentrant()
+    registry = ToolRegistry(lifespan=lifespan)
+
+    for _ in range(2):
+        async with registry.lifespan():
+            pass
+
+    assert lifespan.entered == 2
 
 
 async def test_no_lifespan_is_an_empty_one() -> None:

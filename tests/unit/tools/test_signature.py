@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import typing
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial, singledispatch, singledispatchmethod, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import pytest
 from pydantic import AliasChoices, BaseModel, Field
@@ -266,9 +267,32 @@ def test_what_a_partial_fixes_cannot_be_sent() -> None:
         made.parse_arguments('{"name":"Ann","greeting":"bye"}')
 
 
+@singledispatch
+def area(shape: int) -> int:
+    return shape
+
+
+class Drawing:
+    @singledispatchmethod
+    def area(self, shape: int) -> int:
+        return shape
+
+
+@pytest.mark.parametrize("function", [area, Drawing().area, partial(area)])
+def test_a_function_that_dispatches_on_its_position_is_a_definition_error(
+    function: Callable[..., object],
+) -> None:
+    with pytest.raises(ToolDefinitionError, match="make a tool of each implementation"):
+        tool(function)
+
+
 # --- B05: the injected IntentInfo ------------------------------------------------------------
 
+T = TypeVar("T")
 Aliased = TypeAliasType("Aliased", IntentInfo)
+# What the `type` statement of Python 3.12 makes.
+BuiltIn: Any = getattr(typing, "TypeAliasType", TypeAliasType)("BuiltIn", IntentInfo)
+Maybe = TypeAliasType("Maybe", T | None, type_params=(T,))
 
 
 def plain(x: int, *, intent: IntentInfo) -> str:
@@ -295,11 +319,22 @@ def aliased(x: int, *, intent: Aliased) -> str:
     return intent.intent_id
 
 
+def aliased_by_the_language(x: int, *, intent: BuiltIn) -> str:
+    return cast("str", intent.intent_id)
+
+
+def aliased_with_a_parameter(x: int, *, intent: Maybe[BuiltIn]) -> str:
+    return cast("str", intent.intent_id if intent else "")
+
+
 def quoted(x: int, *, intent: "IntentInfo") -> str:  # noqa: UP037
     return intent.intent_id
 
 
-INJECTED: list[Callable[..., str]] = [plain, renamed, annotated, optional, union, aliased, quoted]
+INJECTED: list[Callable[..., str]] = [
+    *(plain, renamed, annotated, optional, union, quoted),
+    *(aliased, aliased_by_the_language, aliased_with_a_parameter),
+]
 
 
 @pytest.mark.parametrize("function", INJECTED)
