@@ -22,7 +22,9 @@ from beam_agents.tools import (
     Tool,
     ToolRegistry,
     Unknown,
+    canonical_json,
     encode_result,
+    parse_json,
     tool,
 )
 
@@ -75,8 +77,31 @@ def is_large(amount: int) -> bool:
 def pay(amount: int) -> None: ...
 
 
+@tool(side_effect=True, requires_approval=lambda amount, to: amount > 100 or not to)
+def send(amount: int, to: str) -> None: ...
+
+
 def call_refund(intent: IntentInfo) -> Never:
     refund("ch", 1, intent=intent)
+
+
+def call_refund_as_an_agent_would() -> Never:
+    refund("ch", 1)  # not for want of the intent: no call of it is right
+
+
+# --- a variable may say whether there is one -------------------------------------------------
+
+
+def decorated(has_effect: bool) -> None:
+    def find(x: int) -> str:
+        return str(x)
+
+    @tool(side_effect=has_effect)
+    def search(x: int) -> str:
+        return str(x)
+
+    assert_type(tool(find, side_effect=has_effect)(1), str)
+    assert_type(search(1), str)
 
 
 # --- other callables -------------------------------------------------------------------------
@@ -119,6 +144,7 @@ assert_type([each.name for each in registry], list[str])
 assert_type(refund.parse_arguments(b"{}"), dict[str, object])
 assert_type(refund.schema_digest, bytes)
 assert_type(encode_result({"a": 1}), bytes)
+assert_type(canonical_json(parse_json("[1]")), bytes)
 
 intent = build_intent("refund", {"charge": "ch", "amount": 1}, entity_key=b"acct-1")
 assert_type(refund.invoke({"amount": 1}, IntentInfo.of(intent)), object)

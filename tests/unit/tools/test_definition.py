@@ -230,14 +230,27 @@ def test_options_are_kept() -> None:
         ({"name": "a b"}, "name='a b'"),
         ({"name": "a,b"}, "name='a,b'"),
         ({"name": "a\n"}, "name="),
+        ({"name": 5}, "name=5 must be a string, printable.*, not this int"),
+        ({"name": None}, "name=None must be a string, printable.*, not this NoneType"),
+        ({"description": b"x"}, "description=b'x' must be a string, not this bytes"),
+        ({"strict": None}, "strict=None must be True or False, not this NoneType"),
+        ({"strict": 0}, "strict=0 must be True or False, not this int"),
+        ({"side_effect": "no"}, "side_effect='no' must be True or False, not this str"),
+        ({"timeout_ms": "1"}, "timeout_ms='1' must be a positive integer, or None, not this str"),
+        ({"max_concurrency": 2.0}, "max_concurrency=2.0 must be .*, not this float"),
+        ({"on_crash": None}, "on_crash=None must be one of .*, not this NoneType"),
+        ({"on_crash": []}, r"on_crash=\[\] must be one of .*, not this list"),
+        ({"requires_approval": None}, "requires_approval=None must be .*, not this NoneType"),
+        ({"requires_approval": 0}, "requires_approval=0 must be .*, not this int"),
+        ({"reconcile": False}, "reconcile=False must be a function, or None, not this bool"),
         ({"timeout_ms": 0}, "timeout_ms=0 must be a positive integer"),
         ({"timeout_ms": 1.5}, r"timeout_ms=1\.5 must be a positive integer"),
         ({"max_concurrency": True}, "max_concurrency=True must be a positive integer"),
-        ({"on_crash": "ignore"}, "on_crash='ignore' is none of 'reexecute', 'reconcile', 'fail'"),
+        ({"on_crash": "ignore"}, "on_crash='ignore' must be one of 'reexecute', 'reconc"),
         ({"on_crash": "reconcile"}, "belong together"),
         ({"on_crash": "fail", "reconcile": lambda: Unknown()}, "belong together"),
         ({"timeout": "5s"}, "there is no option 'timeout'; there are side_effect, name, desc"),
-        ({"requires_approval": "yes"}, "requires_approval='yes' must be a function"),
+        ({"requires_approval": "yes"}, "requires_approval='yes' must be True, False, or a fun"),
         ({"reconcile": "yes"}, "reconcile='yes' must be a function"),
         ({"side_effect": False, "on_crash": "fail"}, "on_crash= is about an effect"),
         ({"side_effect": False, "requires_approval": True}, "requires_approval= is about an eff"),
@@ -248,6 +261,16 @@ def test_options_that_cannot_be_meant_are_a_definition_error(
 ) -> None:
     with pytest.raises(ToolDefinitionError, match=message):
         make(**options)
+
+
+def test_changing_the_schema_that_a_tool_gives_does_not_change_the_tool() -> None:
+    given = quote.schema
+
+    given["properties"]["weight"]["type"] = "string"
+    given["properties"].clear()
+
+    assert quote.schema["properties"]["weight"]["type"] == "integer"
+    assert quote.parse_arguments('{"weight":1,"to":{"street":"a"}}')["weight"] == 1
 
 
 # --- reconcile -------------------------------------------------------------------------------

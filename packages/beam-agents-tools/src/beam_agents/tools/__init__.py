@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from beam_agents.tools.definition import Tool as Tool
     from beam_agents.tools.errors import ArgumentProblem as ArgumentProblem
     from beam_agents.tools.errors import CanonicalJsonError as CanonicalJsonError
+    from beam_agents.tools.errors import IntentInfoError as IntentInfoError
+    from beam_agents.tools.errors import OutcomeError as OutcomeError
     from beam_agents.tools.errors import RegistryError as RegistryError
     from beam_agents.tools.errors import SideEffectToolError as SideEffectToolError
     from beam_agents.tools.errors import ToolArgumentsError as ToolArgumentsError
@@ -35,7 +37,9 @@ else:
             "ArgumentProblem": "beam_agents.tools.errors",
             "CanonicalJsonError": "beam_agents.tools.errors",
             "IntentInfo": "beam_agents.tools.intent_info",
+            "IntentInfoError": "beam_agents.tools.errors",
             "NotApplied": "beam_agents.tools.outcomes",
+            "OutcomeError": "beam_agents.tools.errors",
             "RegistryError": "beam_agents.tools.errors",
             "Retryable": "beam_agents.tools.outcomes",
             "SideEffectToolError": "beam_agents.tools.errors",
@@ -59,7 +63,9 @@ __all__ = [
     "ArgumentProblem",
     "CanonicalJsonError",
     "IntentInfo",
+    "IntentInfoError",
     "NotApplied",
+    "OutcomeError",
     "RegistryError",
     "Retryable",
     "SideEffectToolError",

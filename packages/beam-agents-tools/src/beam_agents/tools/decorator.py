@@ -41,22 +41,33 @@ class ToolDecorator:
     @overload
     def __call__(
         self,
-        function: Callable[P, object],
+        function: Callable[..., object],
         /,
         *,
         side_effect: Literal[True],
         **options: Unpack[ToolOptions],
-    ) -> Tool[P, NoReturn]: ...
+    ) -> Tool[..., NoReturn]: ...
 
     @overload
     def __call__(
         self, /, *, side_effect: Literal[False] = False, **options: Unpack[ToolOptions]
     ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
+    # mypy takes P of the one decorator and of the other for different ones.
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, /, *, side_effect: Literal[True], **options: Unpack[ToolOptions]
+    ) -> Callable[[Callable[P, object]], Tool[..., NoReturn]]: ...
+
     @overload
     def __call__(
-        self, /, *, side_effect: Literal[True], **options: Unpack[ToolOptions]
-    ) -> Callable[[Callable[P, object]], Tool[P, NoReturn]]: ...
+        self, function: Callable[P, R], /, *, side_effect: bool, **options: Unpack[ToolOptions]
+    ) -> Tool[P, R]: ...
+
+    @overload
+    def __call__(
+        self, /, *, side_effect: bool, **options: Unpack[ToolOptions]
+    ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
     def __call__(
         self,

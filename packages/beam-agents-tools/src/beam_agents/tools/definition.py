@@ -6,6 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from hashlib import sha256
 from typing import Any, Generic
 
@@ -37,7 +38,6 @@ class Tool(Generic[P, R_co]):
         description: What models read of it.
         side_effect: Whether it changes anything outside.
         strict: Whether arguments must be of their types, without conversion.
-        schema: JSON Schema 2020-12 of the arguments.
         schema_digest: SHA-256 of the schema's canonical JSON, without what only explains it:
             two sides of one digest accept the same arguments.
         timeout_ms: How long a run may take, or None for the effector's setting.
@@ -79,8 +79,8 @@ class Tool(Generic[P, R_co]):
         self.side_effect = side_effect
         self.description = options.description or documented.text
         self.strict = options.strict
-        self.schema = self._arguments.schema
-        accepted = without_explanations(self.schema)  # which `python -OO` leaves out as well
+        # Without explanations: `python -OO` leaves them out as well.
+        accepted = without_explanations(self._arguments.schema)
         self.schema_digest = sha256(canonical_json(accepted)).digest()
         self.timeout_ms = options.timeout_ms
         self.max_concurrency = options.max_concurrency
@@ -88,6 +88,11 @@ class Tool(Generic[P, R_co]):
         names = self._arguments.names
         self.reconcile = Reconciliation.of(options.reconcile, names)
         self.requires_approval = ApprovalRule.of(options.requires_approval, names)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema 2020-12 of the arguments: a copy, which is the caller's."""
+        return deepcopy(self._arguments.schema)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the function, if it has no side effect.

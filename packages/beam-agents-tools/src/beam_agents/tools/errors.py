@@ -21,6 +21,10 @@ class SideEffectToolError(ToolError, RuntimeError):
     """A tool that has a side effect was called directly: it must be staged with `ctx.act`."""
 
 
+class OutcomeError(ToolError, ValueError):
+    """What a tool says of its effect cannot be meant, such as a wait of less than nothing."""
+
+
 class ToolResultError(ToolError, TypeError):
     """A tool returned what cannot be sent as JSON.
 
@@ -76,6 +80,10 @@ class ToolArgumentsError(ToolError, ValueError):
         if len(self.problems) > self._SHOWN:
             shown.append(f"and {len(self.problems) - self._SHOWN} more")
         return f"{self.message}: {'; '.join(shown)}" if shown else self.message
+
+
+class IntentInfoError(ToolError, ValueError):
+    """No intent could be of these values; raised for whoever runs a tool by hand."""
 
 
 class CanonicalJsonError(ToolError, ValueError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
+from beam_agents.tools.errors import IntentInfoError
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -27,6 +29,9 @@ class IntentInfo:
         deadline_ms: Unix milliseconds after which no attempt starts.
         trace_id: Of the activation, 16 bytes or none.
         namespace: Of the agent.
+
+    Raises:
+        IntentInfoError: No intent has such a key or attempt.
     """
 
     intent_id: str
@@ -37,6 +42,12 @@ class IntentInfo:
     deadline_ms: int = 0
     trace_id: bytes = b""
     namespace: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.entity_key, bytes):
+            raise IntentInfoError(f"entity_key={self.entity_key!r} must be bytes")
+        if type(self.attempt) is not int or self.attempt < 1:
+            raise IntentInfoError(f"attempt={self.attempt!r} must be an integer from 1 on")
 
     @classmethod
     def of(cls, intent: ToolIntent, *, attempt: int = 1) -> Self:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from typing_extensions import TypedDict
 
 from beam_agents.tools.errors import ToolDefinitionError
 
+# A function of some of the arguments, or of all in one mapping. From `Callable[..., object]`
+# pyright would infer nothing of a lambda's parameters.
+Rule: TypeAlias = (
+    Callable[[], object]
+    | Callable[[Any], object]
+    | Callable[[Any, Any], object]
+    | Callable[[Any, Any, Any], object]
+    | Callable[[Any, Any, Any, Any], object]
+)
 OnCrash = Literal["reexecute", "reconcile", "fail"]
 
 
@@ -38,7 +47,7 @@ class ToolOptions(TypedDict, total=False):
     max_concurrency: int | None
     on_crash: OnCrash
     reconcile: Callable[..., object] | None
-    requires_approval: bool | Callable[..., object]
+    requires_approval: bool | Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class CheckedOptions:
     max_concurrency: int | None = None
     on_crash: OnCrash = "reexecute"
     reconcile: Callable[..., object] | None = None
-    requires_approval: bool | Callable[..., object] = False
+    requires_approval: bool | Rule = False
 
 
 def checked(given: ToolOptions, *, side_effect: bool) -> CheckedOptions:
@@ -62,23 +71,16 @@ def checked(given: ToolOptions, *, side_effect: bool) -> CheckedOptions:
         ToolDefinitionError: Naming the option.
     """
     _require_known(given)
+    for option, value in ("side_effect", side_effect), *given.items():
+        _require_meant(option, value)
     if given.get("reconcile") is not None:
         given = {"on_crash": "reconcile", **given}
     options = CheckedOptions(**given)
-    _require_name(given.get("name"))
-    _require_positive("timeout_ms", options.timeout_ms)
-    _require_positive("max_concurrency", options.max_concurrency)
-    if options.on_crash not in get_args(OnCrash):
-        raise ToolDefinitionError(
-            f"on_crash={options.on_crash!r} is none of {', '.join(map(repr, get_args(OnCrash)))}"
-        )
     if (options.reconcile is None) is (options.on_crash == "reconcile"):
         raise ToolDefinitionError(
             'on_crash="reconcile" and the function reconcile= belong together: '
             "give both, or the function alone"
         )
-    _require_callable("reconcile", options.reconcile or None)
-    _require_callable("requires_approval", options.requires_approval or None)
     _require_side_effect(given, side_effect)
     return options
 
@@ -90,20 +92,48 @@ def _require_known(given: ToolOptions) -> None:
             raise ToolDefinitionError(f"there is no option {option!r}; there are {known}")
 
 
-def _require_name(name: str | None) -> None:
+def _require_meant(option: str, value: object) -> None:
+    is_meant, meant = _MEANT[option]
+    if not is_meant(value):
+        raise ToolDefinitionError(
+            f"{option}={value!r} must be {meant}, not this {type(value).__name__}"
+        )
+
+
+def _is_name(value: object) -> bool:
     # No white space, no commas: names stand in lists on command lines and in logs.
-    if name is not None and (not name or not name.isprintable() or set(name) & set(" ,")):
-        raise ToolDefinitionError(f"name={name!r} must be printable, without spaces and commas")
+    return (
+        isinstance(value, str)
+        and value.isprintable()
+        and bool(value)
+        and not set(value) & set(" ,")
+    )
 
 
-def _require_positive(option: str, value: object) -> None:
-    if value is not None and (type(value) is not int or value <= 0):
-        raise ToolDefinitionError(f"{option}={value!r} must be a positive integer")
+def _is_limit(value: object) -> bool:
+    return value is None or (type(value) is int and value > 0)
 
 
-def _require_callable(option: str, value: object) -> None:
-    if value is not None and value is not True and not callable(value):
-        raise ToolDefinitionError(f"{option}={value!r} must be a function")
+_POLICIES = get_args(OnCrash)
+_A_BOOL = (lambda value: isinstance(value, bool), "True or False")
+_A_LIMIT = (_is_limit, "a positive integer, or None")
+_MEANT: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "name": (_is_name, "a string, printable, without spaces and commas"),
+    "description": (lambda value: isinstance(value, str), "a string"),
+    "side_effect": _A_BOOL,
+    "strict": _A_BOOL,
+    "timeout_ms": _A_LIMIT,
+    "max_concurrency": _A_LIMIT,
+    "on_crash": (
+        lambda value: value in _POLICIES,
+        f"one of {', '.join(map(repr, _POLICIES))}",
+    ),
+    "reconcile": (lambda value: value is None or callable(value), "a function, or None"),
+    "requires_approval": (
+        lambda value: isinstance(value, bool) or callable(value),
+        "True, False, or a function of the arguments",
+    ),
+}
 
 
 def _require_side_effect(given: ToolOptions, side_effect: bool) -> None:

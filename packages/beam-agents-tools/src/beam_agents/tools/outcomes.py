@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from beam_agents.intents.outcome import Outcome
+from beam_agents.tools.errors import OutcomeError
 
 
 class NotApplied(Exception):
@@ -34,6 +35,9 @@ class Retryable(Exception):
         message: For people and models, should no attempt succeed.
         retry_after_ms: Wait at least this long; None leaves it to the backoff.
         outcome: Of the effect, should there be no time for another attempt.
+
+    Raises:
+        OutcomeError: `retry_after_ms` or `outcome` cannot be meant.
     """
 
     def __init__(
@@ -43,6 +47,13 @@ class Retryable(Exception):
         retry_after_ms: int | None = None,
         outcome: Outcome = Outcome.UNKNOWN,
     ) -> None:
+        if retry_after_ms is not None and (type(retry_after_ms) is not int or retry_after_ms < 0):
+            raise OutcomeError(
+                f"retry_after_ms={retry_after_ms!r} must be milliseconds from 0 on, or None"
+            )
+        if type(outcome) is not int or outcome not in Outcome.values():
+            known = ", ".join(f"Outcome.{name}" for name in Outcome.keys())  # noqa: SIM118 (no dict)
+            raise OutcomeError(f"outcome={outcome!r} must be one of {known}")
         super().__init__(message)
         self.message = message
         self.retry_after_ms = retry_after_ms
