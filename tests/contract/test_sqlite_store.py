@@ -16,7 +16,7 @@ import pytest
 from beam_agents.effector.backends.sqlite_records import SqliteRecords
 from beam_agents.effector.backends.sqlite_store import SqliteStore
 from beam_agents.effector.dedup import UnreadableRecord
-from beam_agents.effector.errors import EffectorError
+from beam_agents.effector.errors import EffectorError, OperatorError
 from beam_agents.effector.ports import (
     Claim,
     Claimed,
@@ -199,10 +199,10 @@ def text_file(path: Path) -> Path:
     return path
 
 
-async def test_a_file_that_is_no_database_makes_the_store_unavailable(text_file: Path) -> None:
+async def test_a_file_that_is_no_database_is_for_the_operator_to_mend(text_file: Path) -> None:
     store = SqliteStore(text_file)
 
-    with pytest.raises(StoreUnavailable, match=r"dedup\.db.*not a database"):
+    with pytest.raises(OperatorError, match=r"dedup\.db.*not a database"):
         await store.open()
     await store.aclose()
 

@@ -50,6 +50,16 @@ def test_help_is_readable_at_80_columns() -> None:
     assert max(map(len, help_text().splitlines())) <= 80
 
 
+def test_help_shows_the_uris_with_their_parameters() -> None:
+    text = help_text()
+
+    for parameter in (
+        *("kafka://", "?group=NAME&session_timeout_ms=MS", "?topic=NAME&group=NAME&lease_ms=MS"),
+        *("?cluster=true&wait_replicas=N", "?app_profile=NAME", "subscription?lease_ms=MS"),
+    ):
+        assert parameter in text
+
+
 def test_help_has_a_heading_for_each_group() -> None:
     headings = [line for line in help_text().splitlines() if line.endswith(":") and line[0] != " "]
 

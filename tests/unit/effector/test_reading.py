@@ -111,6 +111,13 @@ def test_a_registry_path_without_module_or_attribute_is_refused(path: str) -> No
     assert mistake == f"--registry: {path!r} is not of the form module:attribute"
 
 
+@pytest.mark.parametrize("path", ["./tools.py:TOOLS", "app/tools.py:TOOLS", "tools.py:TOOLS"])
+def test_a_registry_that_is_named_by_its_file_is_told_its_module(path: str) -> None:
+    [mistake] = mistakes({**REQUIRED, "registry": path})
+
+    assert mistake.startswith(f"--registry: {path!r} names a file: give its module, 'tools:TOOLS'")
+
+
 def test_a_secret_may_be_the_content_of_a_file(tmp_path: Path) -> None:
     secret = tmp_path / "password"
     secret.write_text("s3cret\n")

@@ -48,3 +48,31 @@ def test_a_file_that_vanishes_leaves_what_was_stopped_stopped(tmp_path: Path) ->
 def test_a_file_that_cannot_be_read_at_the_start_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot read '.*missing'"):
         RefusedTools(f"file:{tmp_path / 'missing'}")
+
+
+def test_a_name_that_no_tool_has_is_warned_of_with_the_closest_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    refused = RefusedTools("payments.refnd,mail.send", known=["payments.refund", "mail.send"])
+
+    assert refused() == {"payments.refnd", "mail.send"}
+    refused()
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "--refuse-tools: no tool here is called 'payments.refnd'; did you mean 'payments.refund'?"
+    ]
+
+
+def test_a_name_that_comes_into_the_file_is_judged_as_well(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "stop"
+    write(path, "mail.send", at_ns=1)
+    refused = RefusedTools(f"file:{path}", known=["mail.send"])
+    refused()
+    assert caplog.records == []
+
+    write(path, "mail.snd", at_ns=2)
+    refused()
+
+    assert "no tool here is called 'mail.snd'" in caplog.text

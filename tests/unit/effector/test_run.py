@@ -34,18 +34,25 @@ GIVEN: dict[str, object] = {
 class FakeService:
     """Does in `run` what a test says; counts what it was told."""
 
-    def __init__(self, *, fails_with: Exception | None = None, signals: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        fails_with: Exception | None = None,
+        signals: int = 0,
+        signal: int = signal.SIGTERM,
+    ) -> None:
         self.stops = 0
         self.running_tools = 0
         self._fails_with = fails_with
         self._signals = signals
+        self._signal = signal
         self._stopped = asyncio.Event()
 
     async def run(self) -> None:
         if self._fails_with is not None:
             raise self._fails_with
         for count in range(1, self._signals + 1):
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), self._signal)
             while self.stops < count:
                 await self._stopped.wait()
                 self._stopped.clear()
@@ -82,10 +89,20 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
     return with_service
 
 
-def test_a_signal_stops_the_service_and_the_exit_code_is_0(serve: Any) -> None:
-    code, service = serve(signals=1)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_stops_the_service_and_the_exit_code_is_0(serve: Any, number: int) -> None:
+    code, service = serve(signals=1, signal=number)
 
     assert (code, service.stops) == (0, 1)
+
+
+def test_a_hangup_that_the_shell_ignores_stays_ignored(serve: Any) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as `nohup` does
+    try:
+        serve()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_second_signal_leaves_at_once(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,6 +154,26 @@ def test_a_store_in_memory_is_warned_of(serve: Any, capsys: pytest.CaptureFixtur
     serve()
 
     assert "the dedup store is in memory" in capsys.readouterr().err
+
+
+def test_a_store_that_shares_a_file_with_a_topic_is_warned_of(
+    serve: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GIVEN, "dedup", "sqlite:///bus.db")
+
+    serve()
+
+    assert "bus.db' with a topic, and each waits for the other's writes" in capsys.readouterr().err
+
+
+def test_a_refused_tool_that_is_not_there_is_warned_of_at_the_start(
+    serve: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GIVEN, "refuse_tools", "chrge")
+
+    serve()
+
+    assert "--refuse-tools: no tool here is called 'chrge'" in capsys.readouterr().err
 
 
 def test_traces_are_sent_to_the_collector_that_the_environment_names(

@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from beam_agents.effector.preparation import Prepared
 from beam_agents.effector.settings import Settings
+from beam_agents.effector.sqlite_paths import shared_file
 from beam_agents.intents.topics import mask_uri
 from beam_agents.tools import ToolRegistry
 from beam_agents.tools.canonical_json import canonical_json
@@ -36,6 +37,14 @@ def announce(prepared: Prepared) -> None:
             "the dedup store is in memory: after a restart every redelivered intent runs again; "
             "use redis:// or sqlite:// for effects that count"
         )
+    shared = shared_file(settings.dedup, _topics(settings))
+    if shared is not None:
+        _LOG.warning(
+            "the dedup store shares the file %r with a topic, and each waits for the other's "
+            "writes: give the store a file of its own",
+            shared,
+        )
+    prepared.refused_tools()  # warns of names that no tool has
 
 
 def banner_fields(prepared: Prepared) -> dict[str, object]:
@@ -65,5 +74,13 @@ def manifest_digest(registry: ToolRegistry) -> str:
 
 
 def _masked(settings: Settings) -> dict[str, str]:
+    return {name: mask_uri(uri) for name, uri in _uris(settings).items()}
+
+
+def _uris(settings: Settings) -> dict[str, str]:
     uris = {name: getattr(settings, name) for name in _TOPICS_AND_STORE}
-    return {name: mask_uri(uri) for name, uri in uris.items() if uri is not None}
+    return {name: uri for name, uri in uris.items() if uri is not None}
+
+
+def _topics(settings: Settings) -> list[str]:
+    return [uri for name, uri in _uris(settings).items() if name != "dedup"]

@@ -26,6 +26,19 @@ _HELP = """Perform what Beam agents ask for: one claim and one terminal result p
 
 Every option is also an environment variable, named in brackets; the option wins.
 A secret may also be the content of the file that its variable with _FILE names.
+
+\b
+URIs of topics, with their parameters:
+  kafka://host:9092,host2:9092/topic?group=NAME&session_timeout_ms=MS
+  pubsub://project/subscription?lease_ms=MS
+  pubsub://project/topic, where it is written to
+  sqlite:///file.db?topic=NAME&group=NAME&lease_ms=MS
+
+\b
+URIs of dedup stores:
+  redis://host:6379/0?cluster=true&wait_replicas=N, or rediss:// for TLS
+  bigtable://project/instance/table?app_profile=NAME
+  sqlite:///file.db for the processes of one host, memory:// for tests
 """
 
 

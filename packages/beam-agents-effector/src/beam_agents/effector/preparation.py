@@ -51,7 +51,8 @@ def prepare(given: Mapping[str, object], environ: Mapping[str, str]) -> Prepared
     registry = reading.resolve("registry", load_registry)
     intent_keys = reading.resolve("signing_keys", Keyring.load)
     approval_keys = reading.resolve("approval_keys", Keyring.load)
-    refused_tools = reading.resolve("refuse_tools", RefusedTools)
+    known = None if registry is None else [tool.name for tool in registry]
+    refused_tools = reading.resolve("refuse_tools", partial(RefusedTools, known=known))
     signer = None
     if intent_keys is not None:
         signer = reading.resolve("sign_results", partial(_signer, intent_keys))

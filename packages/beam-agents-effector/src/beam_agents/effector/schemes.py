@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from beam_agents.effector.backends.redis_parameters import RedisParameters
 from beam_agents.effector.errors import MissingExtra, OperatorError
 from beam_agents.effector.ports import Browser, DedupStore, Sink, Source
+from beam_agents.effector.sqlite_paths import path_mistake
 from beam_agents.intents.topics import TopicUri, UriError, mask_uri
 from beam_agents.kafka import KafkaSecurity
 
@@ -107,7 +108,7 @@ def topic_mistake(uri: str) -> str | None:
                 f"{mask_uri(uri)!r}: {name} must be a whole number of milliseconds "
                 f"from {least} to {most}"
             )
-    return None
+    return _sqlite_mistake(uri, topic.path) if topic.scheme == "sqlite" else None
 
 
 def store_mistake(uri: str) -> str | None:
@@ -131,7 +132,16 @@ def store_mistake(uri: str) -> str | None:
             RedisParameters.of(uri)
         except ValueError as error:
             return f"{mask_uri(uri)!r}: {error}"
-    return None
+    return _sqlite_mistake(uri, _sqlite_path(uri)) if parts.scheme == "sqlite" else None
+
+
+def _sqlite_mistake(uri: str, path: str) -> str | None:
+    mistake = path_mistake(path)
+    return None if mistake is None else f"{mask_uri(uri)!r}: {mistake}"
+
+
+def _sqlite_path(uri: str) -> str:
+    return unquote(urlsplit(uri).path).removeprefix("/")
 
 
 def _scheme(table: Mapping[str, Scheme[_Port]], uri: str) -> Scheme[_Port]:
@@ -231,7 +241,7 @@ def _sqlite_store(uri: str, connections: Connections) -> DedupStore:
     from beam_agents.effector.backends.sqlite_store import SqliteStore
 
     return SqliteStore(
-        unquote(urlsplit(uri).path).removeprefix("/"),
+        _sqlite_path(uri),
         result_ttl_ms=connections.result_ttl_ms,
         call_timeout_ms=STORE_CALL_TIMEOUT_MS,
     )

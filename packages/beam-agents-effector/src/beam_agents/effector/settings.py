@@ -7,6 +7,7 @@ made of it, and importing pydantic would double the time that `--help` takes.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from pathlib import PurePath
 from typing import Annotated, Literal
 
 from beam_agents.effector.options import Option, Setting, settings_of
@@ -30,6 +31,12 @@ _SERVERS = "Servers, from the environment only"
 
 def _registry_mistake(path: str) -> str | None:
     module, colon, attribute = path.partition(":")
+    if attribute and ("/" in module or module.endswith(".py")):
+        file = PurePath(module)
+        return (
+            f"{path!r} names a file: give its module, '{file.stem}:{attribute}', "
+            f"and start in the folder {str(file.parent)!r}, or put that on PYTHONPATH"
+        )
     if module and colon and attribute:
         return None
     return f"{path!r} is not of the form module:attribute"

@@ -14,11 +14,12 @@ from beam_agents.effector.backends.transacted_rules import TransactedRules
 from beam_agents.effector.backends.turn_batch import TurnBatch
 from beam_agents.effector.clock import SystemClock
 from beam_agents.effector.dedup import RESULT_TTL_MS, GrantRule, Rule, UnreadableRecord, live
-from beam_agents.effector.errors import EffectorError
+from beam_agents.effector.errors import EffectorError, OperatorError
 from beam_agents.effector.ports import Clock, DedupRecord, StoreUnavailable
 from beam_agents.embedded.opened_file import OpenedFile, Place
 
 _A = TypeVar("_A")
+_NO_DATABASE = "file is not a database"
 _Job: TypeAlias = Callable[[SqliteRecords, int], object]
 
 
@@ -104,6 +105,8 @@ class SqliteStore(TransactedRules):
                 return [self._answer(job, records, now_ms) for job in jobs]
         except sqlite3.Error as error:
             self._disconnect()  # whatever is wrong with it, the next call begins afresh
+            if _NO_DATABASE in str(error):
+                raise OperatorError(f"dedup store {self._path!r}: {error}") from error
             raise StoreUnavailable(f"dedup store {self._path!r}: {error}") from error
 
     def _connected(self) -> SqliteRecords:

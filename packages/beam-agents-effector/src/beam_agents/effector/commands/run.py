@@ -116,7 +116,9 @@ def _stop_on_signals(service: EffectorService) -> list[int]:
         service.stop()
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            continue  # as `nohup` has it
         loop.add_signal_handler(number, on_signal, number)
     return signals
 
