@@ -261,6 +261,15 @@ def test_an_envelope_of_another_key_than_its_elements_is_malformed() -> None:
     assert harness.intents == []
 
 
+def test_an_answer_to_what_can_be_no_intent_is_malformed() -> None:
+    harness = AgentHarness(pay)
+    approval = AgentEnvelope.Approval(intent_id="i" * 257, approved=True)
+
+    harness.send(AgentEnvelope(entity_key=KEY, approval=approval))
+
+    assert [error.reason for error in harness.errors] == ["malformed"]
+
+
 def test_a_time_that_nothing_could_count_from_is_malformed() -> None:
     harness = AgentHarness(pay)
 

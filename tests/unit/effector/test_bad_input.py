@@ -36,6 +36,8 @@ BROKEN_TEXT = b"\x0a\x02\xff\xfe"
         (b'{"amount": 1}', "undecodable"),
         (BROKEN_TEXT, "undecodable"),
         (ToolIntent(entity_key=b"acct-1", tool_name="charge"), "no_intent_id"),
+        (ToolIntent(intent_id="i" * 257, tool_name="charge"), "bad_intent_id"),
+        (ToolIntent(intent_id="i\n", tool_name="charge"), "bad_intent_id"),
     ],
 )
 async def test_a_record_that_is_no_intent_is_dead_lettered_and_the_next_one_runs(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beam_agents.intents.identity import INTENT_NAMESPACE, intent_id_for
+from beam_agents.intents.identity import INTENT_NAMESPACE, intent_id_for, is_intent_id
 
 SEQS = st.integers(0, 2**63 - 1)
 STEPS = st.integers(0, 2**32 - 1)
@@ -62,3 +62,27 @@ def test_an_id_is_what_the_standard_library_makes_of_the_position(
     intent_id = intent_id_for(key, seq, step, namespace=namespace)
 
     assert intent_id == str(uuid5(parent, f"{key.hex()}|{seq}|{step}"))
+
+
+@given(POSITIONS)
+def test_every_id_that_is_minted_may_be_read(position: tuple[bytes, int, int, str]) -> None:
+    key, seq, step, namespace = position
+
+    assert is_intent_id(intent_id_for(key, seq, step, namespace=namespace))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_id"),
+    [
+        ("order-17/refund", True),
+        ("i" * 256, True),
+        ("i" * 257, False),
+        ("", False),
+        ("a b", False),
+        ("a\n", False),
+        ("a\x00", False),
+        ("é", False),
+    ],
+)
+def test_an_id_is_short_and_printable(text: str, is_id: bool) -> None:
+    assert is_intent_id(text) is is_id

@@ -22,6 +22,7 @@ from beam_agents.core.continuation import admit, answer_of, digest_of
 from beam_agents.core.metrics import Metric
 from beam_agents.core.state import REMEMBERED_ANSWERS, remember, remembers, short_digest
 from beam_agents.core.turn import Turn
+from beam_agents.intents.identity import is_intent_id
 
 
 class Intake:
@@ -39,6 +40,8 @@ class Intake:
             problem = "it has no payload"
         elif not has_plausible_times(envelope):
             problem = "its times are not unix milliseconds of the years 1 to 9999"
+        elif not _has_plausible_id(envelope):
+            problem = "its intent_id is not made of 1 to 256 printable ASCII characters"
         else:
             return True
         turn.refuse("malformed", problem, envelope)
@@ -173,3 +176,9 @@ def _note_unawaited(turn: Turn, verdict: Unawaited, envelope: AgentEnvelope) -> 
         turn.refuse("unawaited_failure", "nobody waits for this effect", envelope)
     else:
         turn.count(Metric.UNAWAITED_ANSWERS)
+
+
+def _has_plausible_id(envelope: AgentEnvelope) -> bool:
+    """Tell whether what an answer names could be an intent; none at all is judged elsewhere."""
+    intent_ids = (envelope.tool_result.intent_id, envelope.approval.intent_id)
+    return all(is_intent_id(each) for each in intent_ids if each)

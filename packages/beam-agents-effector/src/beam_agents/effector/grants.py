@@ -5,6 +5,7 @@ from __future__ import annotations
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.ports import DEADLINE_GRACE_MS, Clock, DedupStore
 from beam_agents.intents.fingerprint import grant_digest
+from beam_agents.intents.identity import is_intent_id
 from beam_agents.intents.keyring import Keyring
 from beam_agents.intents.signing import Verified, verify
 
@@ -59,7 +60,7 @@ def grant_problem(intent: ToolIntent, *, now_ms: int, keys: Keyring | None) -> s
     )
     if not grant.approved:
         return "the approval is a denial"
-    if not grant.intent_id:
+    if not is_intent_id(grant.intent_id):
         return "the approval does not name its request"
     if grant.namespace != intent.namespace or grant.args_digest != digest:
         return "the approval was given for another key, tool or arguments"

@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.ports import Delivery
 from beam_agents.effector.probe import Probe
+from beam_agents.intents.identity import is_intent_id
 from beam_agents.intents.keyring import Keyring
 from beam_agents.intents.signing import Forged, UnknownKey, Unsigned, Verified, verify
 from beam_agents.intents.topics import declared_type
@@ -83,4 +84,6 @@ def _decoded(delivery: Delivery) -> ToolIntent | Refused:
         intent = ToolIntent.FromString(delivery.value)
     except DecodeError:
         return Refused("undecodable")
-    return intent if intent.intent_id else Refused("no_intent_id")
+    if not is_intent_id(intent.intent_id):
+        return Refused("bad_intent_id" if intent.intent_id else "no_intent_id")
+    return intent

@@ -6,6 +6,8 @@ from functools import lru_cache
 from hashlib import sha1
 from uuid import UUID, uuid5
 
+_MAX_ID = 256
+
 # Fixed: deployments exist that mint their ids under it.
 INTENT_NAMESPACE = UUID("6f3e9d2a-1c47-5b8e-9a10-2d4f6b8c0e11")
 
@@ -27,6 +29,15 @@ def intent_id_for(entity_key: bytes, seq: int, step_index: int, *, namespace: st
         A version 5 UUID (RFC 9562) in its canonical text form.
     """
     return _uuid5_text(_uuid_namespace(namespace), f"{entity_key.hex()}|{seq}|{step_index}")
+
+
+def is_intent_id(text: str) -> bool:
+    """Tell whether a text may be the id of an intent, also of one that others minted.
+
+    Ids are keys in stores and stand in logs: they are 1 to 256 printable ASCII
+    characters without spaces. Those of `intent_id_for` have 36.
+    """
+    return 0 < len(text) <= _MAX_ID and text.isascii() and text.isprintable() and " " not in text
 
 
 @lru_cache(maxsize=64)

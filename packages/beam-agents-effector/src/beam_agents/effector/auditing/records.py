@@ -15,6 +15,7 @@ from beam_agents.effector.dead_letters import DeadLetter
 from beam_agents.effector.grants import grant_problem
 from beam_agents.effector.ports import Delivery
 from beam_agents.intents.fingerprint import fingerprint
+from beam_agents.intents.identity import is_intent_id
 from beam_agents.intents.keyring import Keyring
 from beam_agents.intents.topics import declared_type
 from beam_agents.tools import ToolArgumentsError, ToolRegistry
@@ -39,8 +40,9 @@ class IntentRecords:
         intent = _decoded(record, ToolIntent)
         if isinstance(intent, str):
             evidence.add("unreadable", [(_place(record), intent)])
-        elif not intent.intent_id:
-            evidence.add("unreadable", [(_place(record), "no_intent_id")])
+        elif not is_intent_id(intent.intent_id):
+            reason = "bad_intent_id" if intent.intent_id else "no_intent_id"
+            evidence.add("unreadable", [(_place(record), reason)])
         else:
             evidence.add("intents", [self._row(_place(record), intent)])
 
