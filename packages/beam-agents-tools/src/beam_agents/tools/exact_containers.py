@@ -10,7 +10,7 @@ from pydantic_core import core_schema as cs
 
 from beam_agents.tools.core_nodes import Copy, Node, Place
 from beam_agents.tools.exact_errors import equal_members
-from beam_agents.tools.exact_scalars import changes_text, value_of
+from beam_agents.tools.exact_scalars import Reader, changes_text, value_of
 
 _ANY: Node = {"type": "any"}
 
@@ -34,7 +34,7 @@ def _set(node: Node, place: Place) -> Node:
     listed: Any = {**_array(node, place), "type": "list"}
     if not place.strict:
         return {**listed, "type": node["type"]}
-    made: Any = cs.no_info_after_validator_function(Distinct(_SETS[node["type"]]), listed)
+    made: Any = cs.no_info_after_validator_function(_distinct_reader(_SETS[node["type"]]), listed)
     return made  # type: ignore[no-any-return]
 
 
@@ -60,21 +60,19 @@ def _is_unhashable(node: Node, place: Place) -> bool:
     return kind in _UNHASHABLE
 
 
-class Distinct:
-    """Makes a set of a list, and lets no member disappear in it."""
+def _distinct_reader(kind: Callable[[list[object]], Collection[object]]) -> Reader:
+    """Make what makes a set of a list, and lets no member disappear in it."""
 
-    def __init__(self, kind: Callable[[list[object]], Collection[object]]) -> None:
-        self._kind = kind
-
-    def __call__(self, members: list[object]) -> Collection[object]:
-        """Make one set."""
+    def read(members: list[object]) -> Collection[object]:
         try:
-            found = self._kind(members)
+            found = kind(members)
         except TypeError:
             raise PydanticKnownError("set_item_not_hashable") from None
         if len(found) < len(members):
             raise equal_members()
         return found
+
+    return read
 
 
 # --- objects ---------------------------------------------------------------------------------

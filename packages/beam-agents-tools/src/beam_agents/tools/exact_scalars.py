@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic_core import PydanticKnownError, SchemaValidator
 from pydantic_core import core_schema as cs
@@ -14,6 +13,8 @@ from pydantic_core import core_schema as cs
 from beam_agents.tools.core_nodes import Copy, Node, Place
 from beam_agents.tools.exact_errors import wrong_spelling
 from beam_agents.tools.spellings import pattern_of
+
+Reader: TypeAlias = Callable[[Any], object]
 
 _EXAMPLES = {
     "date": "2025-03-01",
@@ -62,41 +63,41 @@ _CHANGES = ("strip_whitespace", "to_lower", "to_upper")
 
 
 def _spelled(node: Node, place: Place) -> Node:
-    return _by(Spelled(node, (), pattern_of(node))) if place.strict else node
+    return _read_by(_spelled_reader(node, pattern_of(node))) if place.strict else node
 
 
 def _decimal(node: Node, place: Place) -> Node:
     # As a number it has the digits of a double, whatever the text says beyond them.
-    return _by(Spelled(node, (int, float), pattern_of(node) if place.strict else None))
+    pattern = pattern_of(node) if place.strict else "(?s).*"
+    return _read_by(_spelled_reader(node, pattern, numbers=(int, float)))
 
 
-class Spelled:
-    """Reads a date, a time, a duration, a UUID or a decimal.
+def _spelled_reader(node: Node, pattern: str, numbers: tuple[type, ...] = ()) -> Reader:
+    """Make what reads a date, a time, a duration, a UUID or a decimal.
 
     Args:
         node: Of the type, with its constraints.
+        pattern: What strings must match.
         numbers: What is converted to the type besides strings. Anything else must be an
             instance of it, which a validator of the author's has made.
-        pattern: What strings must match, or None.
     """
+    alone: Any = {key: value for key, value in node.items() if key != "ref"}
+    strictly = SchemaValidator({**alone, "strict": True})
+    of_text: Any = strictly.validate_strings
+    of_instance = strictly.validate_python
+    of_number = SchemaValidator({**alone, "strict": False}).validate_python
+    is_spelled = SchemaValidator(cs.str_schema(pattern=pattern, strict=True)).isinstance_python
+    example = _EXAMPLES[node["type"]]
 
-    def __init__(self, node: Node, numbers: tuple[type, ...], pattern: str | None) -> None:
-        alone: Any = {key: value for key, value in node.items() if key not in ("ref", "strict")}
-        self._example = _EXAMPLES[node["type"]]
-        self._numbers = numbers
-        self._matches = re.compile(pattern).fullmatch if pattern else None
-        self._validator = SchemaValidator(alone)
+    def read(value: object) -> object:
+        if is_spelled(value):
+            return of_text(value)
+        if isinstance(value, str):
+            of_text(value)  # which may say better what is wrong
+            raise wrong_spelling(example)
+        return of_number(value) if isinstance(value, numbers) else of_instance(value)
 
-    def __call__(self, value: object) -> object:
-        """Read one value."""
-        if not isinstance(value, str):
-            is_number = isinstance(value, self._numbers)
-            return self._validator.validate_python(value, strict=not is_number)
-        text: Any = value
-        read: object = self._validator.validate_strings(text, strict=True)
-        if self._matches and not self._matches(value):
-            raise wrong_spelling(self._example)
-        return read
+    return read
 
 
 # --- listed ----------------------------------------------------------------------------------
@@ -119,32 +120,27 @@ def _listed(node: Node, place: Place, members: Sequence[object]) -> Node:
                 f"{member!r} has no value that JSON can spell: "
                 "give an Enum strings, numbers or bools, and a Literal strings, ints or bools"
             )
-    return _by(Listed(members)) if place.strict else node
+    return _read_by(_listed_reader(members)) if place.strict else node
 
 
-class Listed:
-    """Reads the values of a Literal or an Enum, each only as what it is.
+def _listed_reader(members: Iterable[object]) -> Reader:
+    """Make what reads the values of a Literal or an Enum, each only as what it is."""
+    found: dict[tuple[type, object], object] = {}
+    values = []
+    for member in members:
+        value = value_of(member)
+        values.append(repr(value))
+        found.setdefault((type(value), value), member)
+        found.setdefault((type(member), member), member)
+    expected = " or ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
-    Args:
-        members: The values, or members of an Enum.
-    """
-
-    def __init__(self, members: Iterable[object]) -> None:
-        self._members: dict[tuple[type, object], object] = {}
-        values = []
-        for member in members:
-            value = value_of(member)
-            values.append(repr(value))
-            self._members.setdefault((type(value), value), member)
-            self._members.setdefault((type(member), member), member)
-        self._expected = " or ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
-
-    def __call__(self, value: object) -> object:
-        """Read one value."""
+    def read(value: object) -> object:
         try:
-            return self._members[type(value), value]
+            return found[type(value), value]
         except (KeyError, TypeError):  # another one, or one that cannot be hashed
-            raise PydanticKnownError("literal_error", {"expected": self._expected}) from None
+            raise PydanticKnownError("literal_error", {"expected": expected}) from None
+
+    return read
 
 
 def value_of(member: object) -> object:
@@ -166,7 +162,7 @@ def is_json_scalar(value: object) -> bool:
     return value is None or isinstance(value, (str, int))
 
 
-def _by(reader: Callable[[Any], object]) -> Node:
+def _read_by(reader: Reader) -> Node:
     made: Any = cs.no_info_plain_validator_function(reader)
     return made  # type: ignore[no-any-return]
 
