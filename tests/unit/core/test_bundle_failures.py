@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.unit.core.scenarios import Scenario, answer, event, intents_of
 from tests.unit.core.test_scenarios import assert_same, keyed
 
 METHODS = ("setup", "start_bundle", "process", "on_due", "finish_bundle")
+LAST = "teardown"  # called when nothing is left to repeat
 FAILURES = 2  # the runner gives up after four attempts
 
 _BEGIN = event(b"a", b"e", 1_000)
@@ -57,6 +59,12 @@ def failures(
         monkeypatch.setattr(RunAgentDoFn.TIMER, "_attached_callback", method)
     yield failures
     assert failures == [request.param] * FAILURES
+
+
+def test_every_method_that_a_runner_calls_is_made_to_fail() -> None:
+    own = {name for name, value in vars(RunAgentDoFn).items() if inspect.isfunction(value)}
+
+    assert {name for name in own if not name.startswith("_")} == {*METHODS, LAST}
 
 
 @pytest.mark.usefixtures("failures")

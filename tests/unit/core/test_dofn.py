@@ -1,15 +1,17 @@
-"""What copies of the DoFn share in a process, and what becomes of one that is torn down."""
+"""How the DoFn treats state, timers and threads, and what its copies share in a process."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 from apache_beam.internal import pickler
 from apache_beam.transforms.window import GlobalWindow
+from apache_beam.utils.timestamp import Timestamp
 from apache_beam.utils.windowed_value import WindowedValue
 
 from beam_agents._protos import AgentEnvelope
@@ -17,20 +19,37 @@ from beam_agents.core.agent import Agent, Complete
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
 from beam_agents.core.dofn import RunAgentDoFn
-from tests.unit.core.agents import KEY
+from tests.unit.core.agents import KEY, pay
+from tests.unit.core.scenarios import answer, event, intents_of
 
 
-class Cell:
-    """A state cell and a timer of a runner that keeps neither."""
+class Kept:
+    """A state cell and a timer of one key, as a runner hands them out."""
 
-    def read(self) -> None:
-        """Nothing is kept."""
+    def __init__(self) -> None:
+        self.cell: bytes | None = None
+        self.calls: list[str] = []
+        self.set_to: list[float] = []
+        self.threads: set[int] = set()
+
+    def read(self) -> bytes | None:
+        self._note("read")
+        return self.cell
 
     def write(self, cell: bytes) -> None:
+        self._note("write")
         self.cell = cell
 
-    def set(self, timestamp: object) -> None:
-        self.timestamp = timestamp
+    def set(self, timestamp: Timestamp) -> None:
+        self._note("set")
+        self.set_to.append(float(timestamp))
+
+    def _note(self, call: str) -> None:
+        self.calls.append(call)
+        self.threads.add(threading.get_ident())
+
+
+CAUSE = WindowedValue(None, 0, (GlobalWindow(),))
 
 
 class Gauge:
@@ -65,7 +84,7 @@ async def waits_for_ever(ctx: ActivationContext) -> Complete:
 
 def copies(agent: Agent, number: int, config: AgentConfig | None = None) -> Iterator[RunAgentDoFn]:
     """What a worker has of one step: a copy for each bundle that is under way."""
-    pickled = pickler.dumps(RunAgentDoFn(agent, config or AgentConfig(), token="step"))
+    pickled = pickler.dumps(RunAgentDoFn(agent, config or AgentConfig(), token=uuid.uuid4().hex))
     for _ in range(number):
         dofn = pickler.loads(pickled)
         dofn.setup()
@@ -75,10 +94,43 @@ def copies(agent: Agent, number: int, config: AgentConfig | None = None) -> Iter
 def run_bundle(dofn: RunAgentDoFn, *keys: bytes) -> None:
     dofn.start_bundle()
     for key in keys:
-        envelope = AgentEnvelope(entity_key=key, external_event=b"e")
-        cause = WindowedValue(None, 0, (GlobalWindow(),))
-        dofn.process((key, envelope), cause, Cell(), Cell())
+        process(dofn, Kept(), AgentEnvelope(entity_key=key, external_event=b"e"))
     assert list(dofn.finish_bundle())
+
+
+def process(dofn: RunAgentDoFn, kept: Kept, envelope: AgentEnvelope) -> None:
+    dofn.process((envelope.entity_key, envelope), CAUSE, kept, kept)
+
+
+def test_a_key_is_read_once_and_written_once_a_bundle_on_the_bundles_thread() -> None:
+    (dofn,) = copies(pay, 1)
+    kept = Kept()
+
+    dofn.start_bundle()
+    for at_ms in (1_000, 2_000, 3_000):
+        process(dofn, kept, event(KEY, b"e", at_ms))
+    list(dofn.finish_bundle())
+
+    assert kept.calls == ["read", "set", "write"]
+    assert kept.threads == {threading.get_ident()}
+
+
+def test_a_timer_is_set_again_only_to_fire_earlier() -> None:
+    (dofn,) = copies(pay, 1)
+    kept = Kept()
+    (intent,) = intents_of(pay, event(KEY, b"e", 1_000))
+
+    # Suspended until 31,000; answered and suspended again until 35,000; idle for long.
+    for envelope in (event(KEY, b"e", 1_000), answer(intent, b"1", 4_000), event(KEY, b"f", 5_000)):
+        dofn.start_bundle()
+        process(dofn, kept, envelope)
+        list(dofn.finish_bundle())
+    assert kept.set_to == [31.0]
+
+    dofn.start_bundle()
+    dofn.on_due(KEY, Timestamp(31), kept, kept)
+    assert list(dofn.finish_bundle()) == []
+    assert kept.set_to == [31.0, 35.0]
 
 
 def test_the_bundles_of_a_process_share_the_limit_of_activations() -> None:

@@ -93,8 +93,10 @@ SCRIPTS = st.builds(lambda first, rest: script_of(first, *rest), RUNS, REST)
 SUSPENDING = st.builds(lambda first, rest: script_of(first, *rest), FIRST_RUNS, REST)
 NONSENSE = st.sampled_from([*[""] * 9, "empty", "other key", "export"])
 FAULTS = st.sampled_from(["", "", "", "", "fingerprint", "key", "seq", "id", "namespace", "forged"])
+DIGESTS = st.sampled_from(["right", "right", "none", "other"])
 STATUSES = st.sampled_from([ToolResult.OK, ToolResult.OK, ToolResult.ERROR])
 DEATHS = st.none() | st.none() | st.integers(0, 3)
+LATE_MS = st.sampled_from([-1_200, -1, 0, 0, 300, 999, 1_000, 1_001, 1_200])
 AGES_MS = st.sampled_from([0, 0, 300, 999, 1_000, 1_500, 1_501])
 
 
@@ -162,26 +164,24 @@ class Engine(RuleBasedStateMachine):
         self._take(key, envelope, dies_at=dies_at)
 
     @precondition(lambda self: any(self._awaited(key) for key in KEYS))
-    @rule(pick=st.integers(0, 7), status=STATUSES, digest=st.booleans(), dies_at=DEATHS)
+    @rule(pick=st.integers(0, 7), status=STATUSES, fault=FAULTS, digest=DIGESTS, dies_at=DEATHS)
     def awaited_answer(
-        self, pick: int, status: ToolResult.Status, digest: bool, dies_at: int | None
+        self, pick: int, status: ToolResult.Status, fault: str, digest: str, dies_at: int | None
     ) -> None:
-        """What a suspended key waits for, in any order."""
+        """What a suspended key waits for, in any order, or nearly that."""
         awaited = [intent for key in KEYS for intent in self._awaited(key)]
         intent = awaited[pick % len(awaited)]
+        answer: Answer = self._result(intent, status)
         if intent.kind == ToolIntent.APPROVAL:
-            digest_of_it = grant_digest_of(intent) if digest else b""
-            decision = self._decision(intent, status == ToolResult.OK, digest_of_it)
-            self._answer(intent.entity_key, decision, "", 0, dies_at)
-        else:
-            self._answer(intent.entity_key, self._result(intent, status), "", 0, dies_at)
+            answer = self._decision(intent, status == ToolResult.OK, digest)
+        self._answer(intent.entity_key, answer, fault, 0, dies_at)
 
     @precondition(lambda self: self.intents)
     @rule(
         pick=st.integers(0, 15),
         status=STATUSES,
         fault=FAULTS,
-        late_ms=st.integers(-1_200, 1_200),
+        late_ms=LATE_MS,
         dies_at=DEATHS,
     )
     def result(
@@ -192,7 +192,7 @@ class Engine(RuleBasedStateMachine):
         self._answer(intent.entity_key, self._result(intent, status), fault, late_ms, dies_at)
 
     @precondition(lambda self: self.intents)
-    @rule(pick=st.integers(0, 15), performed=st.booleans(), late_ms=st.integers(0, 1_200))
+    @rule(pick=st.integers(0, 15), performed=st.booleans(), late_ms=LATE_MS)
     def expiry(self, pick: int, performed: bool, late_ms: int) -> None:
         result = self._result(self._recent(pick), ToolResult.EXPIRED)
         result.outcome = ToolResult.UNKNOWN if performed else ToolResult.NOT_APPLIED
@@ -202,17 +202,15 @@ class Engine(RuleBasedStateMachine):
     @rule(
         pick=st.integers(0, 15),
         approved=st.booleans(),
-        digest=st.sampled_from(["right", "right", "none", "other"]),
-        fault=st.sampled_from(["", "", "", "id", "namespace", "forged"]),
+        digest=DIGESTS,
+        fault=FAULTS,
         dies_at=DEATHS,
     )
     def decision(
         self, pick: int, approved: bool, digest: str, fault: str, dies_at: int | None
     ) -> None:
         intent = self._recent(pick)
-        digests = {"right": grant_digest_of(intent), "other": OTHER}
-        decision = self._decision(intent, approved, digests.get(digest, b""))
-        self._answer(intent.entity_key, decision, fault, 0, dies_at)
+        self._answer(intent.entity_key, self._decision(intent, approved, digest), fault, 0, dies_at)
 
     @rule(
         key=st.sampled_from(KEYS),
@@ -229,14 +227,14 @@ class Engine(RuleBasedStateMachine):
         intent = ToolIntent(entity_key=key, seq=seq, step_index=step)
         intent.intent_id = id_of(self.config.namespace, key, seq, step)
         if is_decision:
-            self._answer(key, self._decision(intent, True, b""), "", 0, None)
+            self._answer(key, self._decision(intent, True, "none"), "", 0, None)
             return
         result = self._result(intent, status)
         result.ClearField("fingerprint")
         self._answer(key, result, "", 0, None)
 
     @precondition(lambda self: any(self._has_fallen(intent) for intent in self.intents))
-    @rule(pick=st.integers(0, 7), status=STATUSES, late_ms=st.integers(0, 1_200))
+    @rule(pick=st.integers(0, 7), status=STATUSES, late_ms=LATE_MS)
     def answer_after_the_end(self, pick: int, status: ToolResult.Status, late_ms: int) -> None:
         """The result of an intent whose activation is over."""
         fallen = [intent for intent in self.intents if self._has_fallen(intent)]
@@ -376,13 +374,12 @@ class Engine(RuleBasedStateMachine):
             namespace=self.config.namespace,
         )
 
-    def _decision(
-        self, intent: ToolIntent, approved: bool, args_digest: bytes
-    ) -> AgentEnvelope.Approval:
+    def _decision(self, intent: ToolIntent, approved: bool, digest: str) -> AgentEnvelope.Approval:
+        digests = {"right": grant_digest_of(intent), "other": OTHER, "none": b""}
         return AgentEnvelope.Approval(
             intent_id=intent.intent_id,
             approved=approved,
-            args_digest=args_digest,
+            args_digest=digests[digest],
             namespace=self.config.namespace,
         )
 
