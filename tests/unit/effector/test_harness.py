@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -158,7 +159,7 @@ async def test_any_store_will_do_that_goes_by_the_same_time(gate: Gate, tmp_path
 
 async def test_a_worker_that_fails_by_itself_is_no_silent_death(gate: Gate) -> None:
     class Broken(ToolRegistry):
-        def __contains__(self, tool: object) -> bool:
+        def get(self, name: str) -> NoReturn:
             raise AssertionError("a bug")
 
     effector = EffectorHarness(Broken())

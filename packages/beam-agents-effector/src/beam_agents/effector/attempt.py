@@ -126,8 +126,8 @@ class Attempt:
     def _ended(self, status: Status, outcome: Outcome, payload: bytes, message: str) -> bytes:
         return self.results.of_attempt(
             self.work,
-            status=status,
-            outcome=outcome,
+            status,
+            outcome,
             attempt=self.number,
             started_at_ms=self.started_at_ms,
             completed_at_ms=self.clock.now_ms(),

@@ -10,7 +10,6 @@ from beam_agents.effector.claims import STORE_SILENT, Lease, Leases
 from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import (
     Busy,
-    ClaimAnswer,
     Claimed,
     Clock,
     Completed,
@@ -69,7 +68,19 @@ class Claiming:
                 "the claim was not answered: %s", error, extra=work.log_fields(Phase.CLAIM)
             )
             return SILENCE
-        return await self._judge(work, answer)
+        match answer:
+            case Claimed():
+                if self._leases.over(work.sent_ms):
+                    return NOW  # the answer took a whole lease: ask again, counted anew
+                return self._leases.hold(answer, sent_ms=work.sent_ms)
+            case Completed(result):
+                return Agreed(result)
+            case Busy(retry_after_ms):
+                return work.again(busy(retry_after_ms))
+            case Conflict():
+                return Agreed(self._refusals.conflict(work))
+            case Expired():
+                return await self._refusals.record(work, Refusal.EXPIRED)
 
     async def release(self, lease: Lease) -> None:
         """Hand a claim back whose tool was not called; where that fails, its lease ends."""
@@ -91,18 +102,3 @@ class Claiming:
             work.sent_ms = now_ms
         elif self._leases.over(work.sent_ms):
             work.sent_ms = now_ms
-
-    async def _judge(self, work: Work, answer: ClaimAnswer) -> Lease | Step:
-        match answer:
-            case Claimed():
-                if self._leases.over(work.sent_ms):
-                    return NOW  # the answer took a whole lease: ask again, counted anew
-                return self._leases.hold(answer, sent_ms=work.sent_ms)
-            case Completed(result):
-                return Agreed(result)
-            case Busy(retry_after_ms):
-                return work.again(busy(retry_after_ms))
-            case Conflict():
-                return Agreed(self._refusals.conflict(work))
-            case Expired():
-                return await self._refusals.record(work, Refusal.EXPIRED)

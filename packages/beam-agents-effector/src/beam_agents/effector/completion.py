@@ -11,7 +11,6 @@ from beam_agents.effector.claims import STORE_SILENT
 from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import (
     ClaimLost,
-    CompleteAnswer,
     Conflict,
     DedupStore,
     Stored,
@@ -43,8 +42,24 @@ class Completion:
         self._lease_ms = lease_ms
 
     async def agree(self, attempt: Attempt, result: bytes) -> Step:
-        """Store the result, if the claim still holds, and return what the store agreed to."""
-        answer = await self._insist(attempt, result)
+        """Store the result, if the claim still holds, and return what the store agreed to.
+
+        Asks until the store answers; the lease is renewed meanwhile, as far as it can be.
+        """
+        waits = 0
+        while True:
+            try:
+                answer = await self._store.complete(
+                    attempt.lease.claim,
+                    attempt.work.fingerprint,
+                    result,
+                    expires_at_ms=attempt.work.expires_at_ms,
+                )
+                break
+            except STORE_SILENT as error:
+                _log.warning("the result is not stored yet: %s", error, extra=_fields(attempt))
+            await self._alarms.resting(SILENCE.ms(waits))
+            waits += 1
         match answer:
             case Stored(agreed):
                 return Agreed(agreed)
@@ -57,22 +72,6 @@ class Completion:
                 return Agreed(_lost_record(attempt))
             case ClaimLost():
                 return await self._refusals.record(attempt.work, Refusal.EXPIRED)
-
-    async def _insist(self, attempt: Attempt, result: bytes) -> CompleteAnswer:
-        """Ask until the store answers; the lease is renewed meanwhile, as far as it can be."""
-        waits = 0
-        while True:
-            try:
-                return await self._store.complete(
-                    attempt.lease.claim,
-                    attempt.work.fingerprint,
-                    result,
-                    expires_at_ms=attempt.work.expires_at_ms,
-                )
-            except STORE_SILENT as error:
-                _log.warning("the result is not stored yet: %s", error, extra=_fields(attempt))
-            await self._alarms.resting(SILENCE.ms(waits))
-            waits += 1
 
 
 def _lost_record(attempt: Attempt) -> bytes:

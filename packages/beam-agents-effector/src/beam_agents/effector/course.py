@@ -89,11 +89,12 @@ class Course:
 
     async def _run(self, work: Work) -> Step:
         """Try to run the intent; permits are held meanwhile, and never while it waits."""
-        permits = self._permits.of(self._screening.tool_of(work.intent))
-        try:
-            await self._take(permits, work)
-        except DeadlinePassed:
-            return NOW  # to be refused
+        permits = self._permits.of(self._screening.tool_of(work))
+        if not permits.take_now():
+            try:
+                await self._wait_for(permits, work)
+            except DeadlinePassed:
+                return NOW  # to be refused
         self._partitions.started(work.delivery)
         try:
             return await self._run_permitted(work)
@@ -101,11 +102,10 @@ class Course:
             self._partitions.stopped(work.delivery)
             permits.give_back()
 
-    async def _take(self, permits: Permits, work: Work) -> None:
-        if not permits.take_now():
-            left_ms = work.expires_at_ms - self._clock.now_ms()
-            with self._alarms.cutting_in(work, DeadlinePassed(), left_ms):
-                await permits.take(work)
+    async def _wait_for(self, permits: Permits, work: Work) -> None:
+        left_ms = work.expires_at_ms - self._clock.now_ms()
+        with self._alarms.cutting_in(work, DeadlinePassed(), left_ms):
+            await permits.take(work)
 
     async def _run_permitted(self, work: Work) -> Step:
         lease = await self._phases.claim(work)

@@ -99,8 +99,8 @@ def _end_ms(record: DedupRecord, now_ms: int, *, expires_at_ms: int, result_ttl_
     So that a redelivery of the same bytes finds either the record or a passed
     deadline, the record outlives both the result TTL and the copy's deadline.
     """
-    until = max(now_ms + result_ttl_ms, clamp_ms(expires_at_ms) + DEADLINE_GRACE_MS)
-    return max(record.keep_until_ms, min(until, FOREVER_MS))
+    until_ms = clamp_ms(max(now_ms + result_ttl_ms, clamp_ms(expires_at_ms) + DEADLINE_GRACE_MS))
+    return max(record.keep_until_ms, until_ms)
 
 
 def _kept(record: DedupRecord, end_ms: int) -> DedupRecord:
@@ -151,8 +151,8 @@ def _busy(record: DedupRecord, now_ms: int) -> Busy | None:
 def _claimed(intent_id: str, record: DedupRecord) -> Claimed:
     """Hand out the record's attempt. Only *earlier* attempts count as invoked before."""
     claim = Claim(intent_id, record.token, record.attempt)
-    before = record.invoked and any(attempt < record.attempt for attempt in record.invoked)
-    return Claimed(claim, bool(before))
+    invoked = record.invoked
+    return Claimed(claim, bool(invoked) and any(attempt < record.attempt for attempt in invoked))
 
 
 # --- the operations ----------------------------------------------------------------------------
@@ -176,16 +176,16 @@ def claim(
     """
     require_token(token)
     record = live(record, now_ms)
-    forgotten = _may_be_forgotten(now_ms, expires_at_ms)
     if record is None:
         if expires_at_ms <= now_ms:
-            return None, Expired(record_may_be_gone=forgotten)
+            return None, Expired(_may_be_forgotten(now_ms, expires_at_ms))
         record = DedupRecord(fingerprint)
     end_ms = _end_ms(record, now_ms, expires_at_ms=expires_at_ms, result_ttl_ms=result_ttl_ms)
 
     if record.fingerprint != fingerprint:
         # Counterexample: the newcomer's own record may have ended, with a result published,
         # before this other one began. Refusing it as a conflict would contradict that result.
+        forgotten = _may_be_forgotten(now_ms, expires_at_ms)
         answer = Expired(True) if forgotten else Conflict(record.fingerprint)
         return _kept(record, end_ms), answer
     if record.result is not None:
@@ -246,8 +246,9 @@ def complete(
 ) -> tuple[DedupRecord | None, CompleteAnswer]:
     """Store the terminal result if nobody took over, though the lease may have ended."""
     record = live(record, now_ms)
-    forgotten = _may_be_forgotten(now_ms, expires_at_ms)
-    if forgotten and (record is None or record.fingerprint != fingerprint):
+    if (record is None or record.fingerprint != fingerprint) and _may_be_forgotten(
+        now_ms, expires_at_ms
+    ):
         # Counterexample: our record ended, and with it what another worker stored and published
         # meanwhile. From here only refuse-expired, whose answer is the same for everyone, is safe.
         return record, ClaimLost()

@@ -23,6 +23,8 @@ from beam_agents.effector.takeovers import Takeovers
 from beam_agents.tools import Retryable, Tool
 from beam_agents.tools.signature import underlying
 
+_APPROVAL = ToolIntent.APPROVAL
+
 _FIRST_RETRY_MS = 100
 _LONGEST_RETRY_MS = 5_000
 
@@ -82,17 +84,18 @@ class Execution:
             ConnectionError: The store did not answer; nothing was called.
         """
         try:
-            if attempt.intent.kind == ToolIntent.APPROVAL:
+            if attempt.work.intent.kind == _APPROVAL:
                 return await self._approvals.request(attempt)
-            return await self._run_tool(attempt)
+            screened = self._screening.judge(attempt.work)
+            if isinstance(screened, Rejected):
+                return attempt.rejected(screened.reason)
+            return await self._run_tool(attempt, screened.tool, screened.arguments)
         except DeadlinePassed:
             return attempt.expired()
 
-    async def _run_tool(self, attempt: Attempt) -> bytes:
-        screened = self._screening.judge(attempt.intent)
-        if isinstance(screened, Rejected):
-            return attempt.rejected(screened.reason)
-        tool, arguments = screened.tool, screened.arguments
+    async def _run_tool(
+        self, attempt: Attempt, tool: Tool, arguments: Mapping[str, object]
+    ) -> bytes:
         if tool.needs_approval(arguments):
             refusal = await self._grants.refusal(attempt.intent)
             if refusal is not None:
@@ -101,15 +104,18 @@ class Execution:
             result = await self._takeovers.judge(attempt, tool, arguments, self._timeout_ms(tool))
             if result is not None:
                 return result
-        return await self._call(attempt, tool, arguments)
+        ended = await self._call(attempt, tool, arguments, self._timeout_ms(tool))
+        if isinstance(ended, Raised) and isinstance(ended.error, Retryable):
+            ended = await self._call_again(attempt, tool, arguments, ended)
+        return self._endings.result(attempt, ended)
 
-    async def _call(self, attempt: Attempt, tool: Tool, arguments: Mapping[str, object]) -> bytes:
-        """Call the tool, again while it asks for that and there is time."""
-        timeout_ms = self._timeout_ms(tool)
-        ended = await self._call_once(attempt, tool, arguments, timeout_ms)
-        ends_ms = attempt.started_ms + timeout_ms
-        for retry in count():
-            wait_ms = self._retry_in(attempt, ended, retry, ends_ms)
+    async def _call_again(
+        self, attempt: Attempt, tool: Tool, arguments: Mapping[str, object], ended: Ended
+    ) -> Ended:
+        """Call the tool once more while it asks for that and there is time."""
+        ends_ms, retries = attempt.started_ms + self._timeout_ms(tool), count()
+        while isinstance(ended, Raised) and isinstance(ended.error, Retryable):
+            wait_ms = self._retry_in(attempt, ended.error, next(retries), ends_ms)
             if wait_ms is None:
                 break
             await self._alarms.resting(wait_ms)
@@ -117,12 +123,12 @@ class Execution:
             if left_ms <= 0:  # woken too late
                 break
             try:
-                ended = await self._call_once(attempt, tool, arguments, left_ms)
+                ended = await self._call(attempt, tool, arguments, left_ms)
             except (DeadlinePassed, Withdrawn):  # between two runs: the last one's word stands
                 break
-        return self._endings.result(attempt, ended)
+        return ended
 
-    async def _call_once(
+    async def _call(
         self, attempt: Attempt, tool: Tool, arguments: Mapping[str, object], timeout_ms: int
     ) -> Ended:
         function = partial(tool.invoke, arguments, attempt.info())
@@ -146,12 +152,10 @@ class Execution:
         attempt.begin()
         self._probe.invoke(attempt.intent)
 
-    def _retry_in(self, attempt: Attempt, ended: Ended, retry: int, ends_ms: int) -> int | None:
-        """Say how long to wait for another run; None if there is none."""
-        if not isinstance(ended, Raised) or not isinstance(ended.error, Retryable):
-            return None
+    def _retry_in(self, attempt: Attempt, asked: Retryable, retry: int, ends_ms: int) -> int | None:
+        """Say how long to wait for another run; None if there is no time for one."""
         backoff_ms = min(_FIRST_RETRY_MS << min(retry, 16), _LONGEST_RETRY_MS)
-        wait_ms = max(ended.error.retry_after_ms or 0, backoff_ms)
+        wait_ms = max(asked.retry_after_ms or 0, backoff_ms)
         left_ms = ends_ms - self._clock.monotonic_ms()
         return wait_ms if wait_ms < min(left_ms, attempt.ms_until_deadline) else None
 

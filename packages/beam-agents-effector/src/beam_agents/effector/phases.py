@@ -10,6 +10,9 @@ from performing one twice, is the order of the phases and nothing else; each
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any
+
 from beam_agents.effector.attempt import Attempt
 from beam_agents.effector.claiming import Claiming
 from beam_agents.effector.claims import STORE_SILENT, Lease
@@ -24,7 +27,6 @@ from beam_agents.effector.refusals import Refusals
 from beam_agents.effector.steps import ROLLOUT, SILENCE, Agreed, Step, Wait
 from beam_agents.effector.verification import Refused, Verification
 from beam_agents.effector.work import Work
-from beam_agents.intents.fingerprint import fingerprint
 
 __all__ = ["Phase", "Phases"]
 
@@ -63,7 +65,7 @@ class Phases:
         intent = self._verification.read(delivery)
         if isinstance(intent, Refused):
             return intent
-        return Work(delivery, intent, fingerprint(intent))
+        return Work.of(delivery, intent)
 
     # --- 2. refuse-expired ------------------------------------------------------------------
     #
@@ -88,9 +90,9 @@ class Phases:
     # ends; nothing ran under it, and the next owner's higher attempt number fences off
     # whatever of ours is still on its way.
 
-    async def claim(self, work: Work) -> Lease | Step:
+    def claim(self, work: Work) -> Coroutine[Any, Any, Lease | Step]:
         """Ask for the right to run the intent; the answer may be that it has ended."""
-        return await self._claiming.ask(work)
+        return self._claiming.ask(work)
 
     # --- 4. execute -------------------------------------------------------------------------
     #
@@ -131,9 +133,9 @@ class Phases:
     # Crash: before the result is stored, the tool is called again (see execute). After,
     # never again: the redelivery publishes the stored bytes.
 
-    async def complete(self, attempt: Attempt, result: bytes) -> Step:
+    def complete(self, attempt: Attempt, result: bytes) -> Coroutine[Any, Any, Step]:
         """Make the result the agreed one, or learn which one is."""
-        return await self._completion.agree(attempt, result)
+        return self._completion.agree(attempt, result)
 
     # --- 6. publish -------------------------------------------------------------------------
     #

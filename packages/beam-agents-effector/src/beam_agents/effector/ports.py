@@ -54,8 +54,7 @@ class Claim(NamedTuple):
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(NamedTuple):
     """The intent is ours. `invoked_before`: an earlier attempt may have called the tool."""
 
     claim: Claim

@@ -47,14 +47,14 @@ class Results:
     def of_attempt(
         self,
         work: Work,
-        *,
         status: Status,
         outcome: Outcome,
+        *,
         attempt: int,
         started_at_ms: int,
         completed_at_ms: int,
-        payload: bytes = b"",
-        message: str = "",
+        payload: bytes,
+        message: str,
     ) -> bytes:
         """Answer what an attempt under a claim came to."""
         result = _answer(work, status, outcome, message)

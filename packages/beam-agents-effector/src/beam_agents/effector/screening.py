@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from beam_agents._protos import ToolIntent
 from beam_agents.effector.interruptions import NotYetKnown
+from beam_agents.effector.work import Work
 from beam_agents.tools import Tool, ToolArgumentsError, ToolRegistry
 
+_APPROVAL = ToolIntent.APPROVAL
+_KINDS_OF_TOOLS = frozenset({ToolIntent.KIND_UNSPECIFIED, ToolIntent.TOOL})
 
-@dataclass(frozen=True, slots=True)
-class Runnable:
+
+class Runnable(NamedTuple):
     """The tool may be called with these arguments, once a grant that it needs is checked."""
 
     tool: Tool
@@ -49,30 +52,30 @@ class Screening:
         self._refused_tools = refused_tools
         self._wait_for_unknown = wait_for_unknown
 
-    def tool_of(self, intent: ToolIntent) -> Tool | None:
+    def tool_of(self, work: Work) -> Tool | None:
         """Find the tool; None for an unknown one, and for an intent that calls none."""
-        if intent.kind == ToolIntent.APPROVAL or intent.tool_name not in self._registry:
-            return None
-        return self._registry[intent.tool_name]
+        intent = work.intent
+        return None if intent.kind == _APPROVAL else self._registry.get(intent.tool_name)
 
-    def judge(self, intent: ToolIntent) -> Screened:
+    def judge(self, work: Work) -> Screened:
         """Say whether the tool may be called.
 
         Raises:
             NotYetKnown: Another worker may know better, and is waited for.
         """
+        intent = work.intent
         name = intent.tool_name
-        if intent.kind not in (ToolIntent.KIND_UNSPECIFIED, ToolIntent.TOOL):
+        if intent.kind not in _KINDS_OF_TOOLS:
             return Rejected(f"unknown kind of intent: {intent.kind}")
         if name in self._refused_tools():
             return Rejected(f"the tool {name!r} is refused by the operator")
-        tool = self.tool_of(intent)
+        tool = self._registry.get(name)
         if tool is None:
             return self._unless_waiting(f"unknown tool {name!r}")
         if not tool.side_effect:
             return Rejected(f"the tool {name!r} has no side effect: call it inline")
         try:
-            return Runnable(tool, tool.parse_arguments(intent.args_json))
+            return Runnable(tool, tool.parse_arguments(work.document or intent.args_json))
         except ToolArgumentsError as error:
             if intent.schema_digest in (b"", tool.schema_digest):
                 return Rejected(str(error))

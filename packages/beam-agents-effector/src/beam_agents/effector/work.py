@@ -11,6 +11,9 @@ from beam_agents.effector.logs import intent_fields
 from beam_agents.effector.phase import Phase
 from beam_agents.effector.ports import Delivery
 from beam_agents.effector.steps import Wait
+from beam_agents.intents.fingerprint import fingerprint
+from beam_agents.tools.document import Document
+from beam_agents.tools.errors import CanonicalJsonError
 
 _T = TypeVar("_T")
 
@@ -24,6 +27,7 @@ class Work:
         intent_id, entity_key, expires_at_ms: Of the intent; a message makes a new object
             each time that it is asked.
         fingerprint: What the intent asks for, digested.
+        document: The arguments, read; None where they cannot be, for which they are refused.
         withdrawn: Nothing new may begin: no claim, no tool.
         token: Names the claim effort under way; empty between efforts.
         sent_ms: When that effort was first sent, on the monotonic clock.
@@ -37,6 +41,7 @@ class Work:
         "_ended_by",
         "_waiting_for",
         "delivery",
+        "document",
         "entity_key",
         "expires_at_ms",
         "fingerprint",
@@ -51,13 +56,20 @@ class Work:
         "withdrawn",
     )
 
-    def __init__(self, delivery: Delivery, intent: ToolIntent, fingerprint: bytes) -> None:
+    def __init__(
+        self,
+        delivery: Delivery,
+        intent: ToolIntent,
+        fingerprint: bytes,
+        document: Document | None = None,
+    ) -> None:
         self.delivery = delivery
         self.intent = intent
         self.intent_id = intent.intent_id
         self.entity_key = intent.entity_key
         self.expires_at_ms = intent.expires_at_ms
         self.fingerprint = fingerprint
+        self.document = document
         self.withdrawn = False
         self.token = ""
         self.sent_ms = 0
@@ -67,6 +79,16 @@ class Work:
         self.remnant_ms = 0
         self._waiting_for: asyncio.Future[Any] | None = None
         self._ended_by: Interruption | None = None
+
+    @classmethod
+    def of(cls, delivery: Delivery, intent: ToolIntent) -> Work:
+        """Read the arguments, once for the digest and for the tool."""
+        try:
+            document = Document.read(intent.args_json)
+        except CanonicalJsonError:
+            return cls(delivery, intent, fingerprint(intent))
+        digest = fingerprint(intent, canonical_args=document.canonical)
+        return cls(delivery, intent, digest, document)
 
     async def wait_for(self, future: asyncio.Future[_T]) -> _T:
         """Wait for something that may be given up at any time.

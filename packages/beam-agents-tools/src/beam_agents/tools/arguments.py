@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from beam_agents.tools.document import Document
 from beam_agents.tools.errors import ArgumentProblem, CanonicalJsonError, ToolArgumentsError
 from beam_agents.tools.json_reader import JsonValue, read_json
 from beam_agents.tools.json_writer import canonical_json
@@ -36,7 +37,7 @@ class Arguments:
         secret = takes_secret(adapter.core_schema, self.schema)
         self._problems = ProblemWriter(self.schema, secret)
 
-    def parse(self, tool_name: str, args_json: str | bytes) -> dict[str, object]:
+    def parse(self, tool_name: str, args_json: str | bytes | Document) -> dict[str, object]:
         """Validate a JSON object into the values that the function takes, by name.
 
         Raises:
@@ -58,13 +59,15 @@ class Arguments:
             return self._defaults | given
         raise _refusal(tool_name, problems)  # out here, where no error hangs on to the values
 
-    def _read(self, args_json: str | bytes) -> tuple[JsonValue, bytes]:
+    def _read(self, args_json: str | bytes | Document) -> tuple[JsonValue, bytes]:
         """Parse the arguments, and return the text to validate.
 
         It is the canonical one, in which 5.0 is the 5 that it means, so that what is
         validated is what was digested, approved and signed. A text of plain values reads
         the same as it stands.
         """
+        if isinstance(args_json, Document):
+            return args_json
         document, plain = read_json(args_json)
         if plain is None:
             return document, canonical_json(document)

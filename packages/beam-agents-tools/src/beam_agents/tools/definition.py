@@ -16,6 +16,7 @@ from beam_agents.tools.arguments import Arguments
 from beam_agents.tools.callbacks import ApprovalRule, Reconciliation
 from beam_agents.tools.canonical_json import canonical_json
 from beam_agents.tools.docstring import Description
+from beam_agents.tools.document import Document
 from beam_agents.tools.errors import SideEffectToolError, ToolDefinitionError, ToolError
 from beam_agents.tools.intent_info import IntentInfo
 from beam_agents.tools.options import OnCrash, ToolOptions, checked
@@ -107,7 +108,7 @@ class Tool(Generic[P, R_co]):
             )
         return self._function(*args, **kwargs)
 
-    def parse_arguments(self, args_json: str | bytes) -> dict[str, object]:
+    def parse_arguments(self, args_json: str | bytes | Document) -> dict[str, object]:
         """Validate arguments, from JSON to the instances that the function takes.
 
         Returns:

@@ -53,14 +53,14 @@ class IntentInfo:
     def of(cls, intent: ToolIntent, *, attempt: int = 1) -> Self:
         """Build what a tool sees when an attempt runs this intent."""
         return cls(
-            intent_id=intent.intent_id,
-            entity_key=intent.entity_key,
-            seq=intent.seq,
-            step_index=intent.step_index,
-            attempt=attempt,
-            deadline_ms=intent.expires_at_ms,
-            trace_id=intent.trace_id,
-            namespace=intent.namespace,
+            intent.intent_id,
+            intent.entity_key,
+            intent.seq,
+            intent.step_index,
+            attempt,
+            intent.expires_at_ms,
+            intent.trace_id,
+            intent.namespace,
         )
 
     @classmethod

@@ -89,6 +89,10 @@ class ToolRegistry:
         except KeyError:
             raise UnknownToolError(self._unknown(name)) from None
 
+    def get(self, name: str) -> Tool | None:
+        """Return the tool of this name, if there is one."""
+        return self._tools.get(name)
+
     def _unknown(self, name: str) -> str:
         close = get_close_matches(name, self._tools)
         hint = f"did you mean {close[0]!r}?" if close else f"it has {sorted(self._tools)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
@@ -202,23 +202,17 @@ class MemorySource:
             position = self._positions.pop(partition)
             records = self._topic.partitions[partition][position : position + _BATCH]
             self._positions[partition] = position + len(records)  # now the last in turn
-            fetched += [self._hand_out(partition, record) for record in records]
+            fetched += self._hand_out(self._name(partition), records)
             if len(fetched) >= _BATCH:
                 break
         return fetched
 
-    def _hand_out(self, partition: int, record: Record) -> Delivery:
-        name = self._name(partition)
-        epoch = self._offsets.hand_out(name, record.offset)
-        return Delivery(
-            partition=name,
-            offset=record.offset,
-            key=record.key,
-            value=record.value,
-            headers=record.headers,
-            timestamp_ms=record.timestamp_ms,
-            epoch=epoch,
-        )
+    def _hand_out(self, name: str, records: Sequence[Record]) -> Iterator[Delivery]:
+        for each in records:
+            epoch = self._offsets.hand_out(name, each.offset)
+            yield Delivery(
+                name, each.offset, each.key, each.value, each.headers, each.timestamp_ms, epoch
+            )
 
     def _name(self, partition: int) -> str:
         return f"{self._topic.name}/{partition}"

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Sequence
 from typing import TypeVar
 
+from beam_agents.effector import dedup
 from beam_agents.effector.backends.transacted_rules import TransactedRules
 from beam_agents.effector.clock import SystemClock
 from beam_agents.effector.dedup import (
@@ -16,13 +17,15 @@ from beam_agents.effector.dedup import (
     UnreadableRecord,
     live,
 )
-from beam_agents.effector.ports import Clock, DedupRecord
+from beam_agents.effector.ports import Claim, ClaimAnswer, Clock, CompleteAnswer, DedupRecord
 
 _A = TypeVar("_A")
 
 
 class MemoryStore(TransactedRules):
     """Keeps records in a dict. Calls never interleave, since none awaits anything.
+
+    The two calls of every intent take a shorter way to their rules than the others.
 
     Args:
         result_ttl_ms: How long a record is kept, counted from its last claim or result.
@@ -51,24 +54,62 @@ class MemoryStore(TransactedRules):
         """Read a record. Changes nothing."""
         return live(self._records.get(intent_id), self._clock.now_ms())
 
+    async def claim(
+        self, intent_id: str, fingerprint: bytes, token: str, *, lease_ms: int, expires_at_ms: int
+    ) -> ClaimAnswer:
+        """Ask for the intent."""
+        now_ms = self._clock.now_ms()
+        record, answer = dedup.claim(
+            self._read(intent_id, now_ms),
+            now_ms,
+            intent_id,
+            fingerprint,
+            token,
+            lease_ms=lease_ms,
+            expires_at_ms=expires_at_ms,
+            result_ttl_ms=self.result_ttl_ms,
+        )
+        self._keep(intent_id, record)
+        return answer
+
+    async def complete(
+        self, claim: Claim, fingerprint: bytes, result: bytes, *, expires_at_ms: int
+    ) -> CompleteAnswer:
+        """Store the terminal result, if the claim still holds."""
+        now_ms = self._clock.now_ms()
+        record, answer = dedup.complete(
+            self._read(claim.intent_id, now_ms),
+            now_ms,
+            claim,
+            fingerprint,
+            result,
+            expires_at_ms=expires_at_ms,
+            result_ttl_ms=self.result_ttl_ms,
+        )
+        self._keep(claim.intent_id, record)
+        return answer
+
     async def _judge(
         self, intent_ids: Sequence[str], rules: Sequence[Rule[_A]]
     ) -> list[_A | UnreadableRecord]:
         return [self._apply(*each) for each in zip(intent_ids, rules, strict=True)]
 
-    async def _judge_one(self, intent_id: str, rule: Rule[_A]) -> _A:
-        return self._apply(intent_id, rule)
-
     def _apply(self, intent_id: str, rule: Rule[_A]) -> _A:
         now_ms = self._clock.now_ms()
-        self._forget_ended(now_ms)
-        before = self._records.get(intent_id)
-        record, answer = rule(before, now_ms)
-        if record is not None:
-            self._records[intent_id] = record
-            if before is None:
-                heapq.heappush(self._ends, (record.keep_until_ms, intent_id))
+        record, answer = rule(self._read(intent_id, now_ms), now_ms)
+        self._keep(intent_id, record)
         return answer
+
+    def _read(self, intent_id: str, now_ms: int) -> DedupRecord | None:
+        if self._ends and self._ends[0][0] <= now_ms:
+            self._forget_ended(now_ms)
+        return self._records.get(intent_id)
+
+    def _keep(self, intent_id: str, record: DedupRecord | None) -> None:
+        if record is not None:
+            if intent_id not in self._records:
+                heapq.heappush(self._ends, (record.keep_until_ms, intent_id))
+            self._records[intent_id] = record
 
     async def _judge_grant(self, grant_id: str, rule: GrantRule) -> bool:
         now_ms = self._clock.now_ms()
