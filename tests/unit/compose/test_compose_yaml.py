@@ -18,6 +18,7 @@ COMPOSE = Path(__file__).parents[3] / "compose" / "compose.yaml"
 SCHEMA = Path(__file__).with_name("compose-spec.json")
 # Prism is for tests alone, and no image of it is published.
 CONTAINED = sorted(set(known_names()) - {"prism"})
+SHOP = {"topics", "effector", "pipeline"}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,21 @@ def test_the_schema_notices_a_misspelt_key(
 
 
 def test_it_has_the_servers_that_are_started_from_packages(compose: dict[str, Any]) -> None:
-    assert set(compose["services"]) == set(CONTAINED)
+    assert set(compose["services"]) - SHOP == set(CONTAINED)
+
+
+def test_only_the_servers_start_unless_the_shop_is_asked_for(compose: dict[str, Any]) -> None:
+    profiles = {name: each.get("profiles", []) for name, each in compose["services"].items()}
+
+    assert {name for name, asked_for in profiles.items() if asked_for} == SHOP
+
+
+def test_nothing_is_published_beyond_this_host(compose: dict[str, Any]) -> None:
+    published = [
+        port for service in compose["services"].values() for port in service.get("ports", ())
+    ]
+
+    assert all(port.startswith("127.0.0.1:") for port in published)
 
 
 @pytest.mark.parametrize("name", CONTAINED)
@@ -68,6 +83,7 @@ def test_every_volume_of_a_server_is_declared(compose: dict[str, Any]) -> None:
         volume.partition(":")[0]
         for service in compose["services"].values()
         for volume in service.get("volumes", ())
+        if not volume.startswith(".")
     }
 
     assert used == set(compose["volumes"])
