@@ -221,10 +221,10 @@ def _with_references(annotation: Any) -> Any:
 def _without_wrapping(annotation: Any) -> Any:
     """Look through `Annotated`, type aliases and `Optional`."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if isinstance(origin, _ALIASES):  # first: on 3.10 its alias passes for what it is made of
+        return _without_wrapping(_specialized(origin, inner))
     if isinstance(annotation, _ALIASES):
         return _without_wrapping(annotation.__value__)
-    if isinstance(origin, _ALIASES):
-        return _without_wrapping(_specialized(origin, inner))
     if origin is Annotated:
         return _without_wrapping(inner[0])
     if origin in (typing.Union, types.UnionType):
