@@ -66,8 +66,8 @@ class Watched:
         )
         self.observation.watch(self.service)
 
-    async def send(self, *, tool: str = "charge", seq: int = 0) -> None:
-        value = request(tool, seq=seq).SerializeToString()
+    async def send(self, *, tool: str = "charge", seq: int = 0, n: int = 0) -> None:
+        value = request(tool, {"n": n} if n else {}, seq=seq).SerializeToString()
         self.intents.append(key=b"acct-1", value=value)
         await let_callbacks_run()
 
@@ -177,6 +177,15 @@ async def test_a_result_is_counted_once_however_often_it_is_published() -> None:
         assert watched.metric("publish_seconds_count", topic="results", answer="ok") == 3
         claims = {"operation": "claim", "answer": "Completed"}
         assert watched.metric("store_seconds_count", **claims) == 2
+
+
+async def test_an_answer_to_a_conflict_is_counted_though_no_store_holds_it() -> None:
+    async with running() as watched:
+        watched.gate.open()
+        await watched.send()
+        await watched.send(n=1)
+        labels = {"tool": "charge", "status": "REJECTED", "outcome": "UNKNOWN"}
+        assert watched.metric("results_total", **labels) == 1
 
 
 async def test_a_tool_that_nobody_knows_has_no_label_of_its_own() -> None:

@@ -78,7 +78,7 @@ class Claiming:
             case Busy(retry_after_ms):
                 return work.again(busy(retry_after_ms))
             case Conflict():
-                return Agreed(self._refusals.conflict(work))
+                return self._refusals.conflict(work)
             case Expired():
                 return await self._refusals.record(work, Refusal.EXPIRED)
 

@@ -69,7 +69,7 @@ class Completion:
                     return attempt.work.again(busy(self._lease_ms))
                 return Agreed(winners)
             case Conflict():
-                return Agreed(_lost_record(attempt))
+                return Agreed(_lost_record(attempt), stored=False)
             case ClaimLost():
                 return await self._refusals.record(attempt.work, Refusal.EXPIRED)
 

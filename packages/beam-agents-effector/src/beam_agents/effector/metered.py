@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter, time
 from typing import TypeVar
 
-from google.protobuf.message import DecodeError
 from prometheus_client import Histogram
 
-from beam_agents._protos import ToolResult
 from beam_agents.effector.metrics import Metrics
 from beam_agents.effector.ports import (
     Claim,
@@ -135,19 +133,8 @@ class MeteredStore:
 
     def _count(self, answer: CompleteAnswer | RefusalAnswer) -> None:
         """Count a result that was agreed on just now; an approval request has none."""
-        if not isinstance(answer, Stored) or not answer.result:
-            return
-        try:
-            result = ToolResult.FromString(answer.result)
-        except DecodeError:
-            return  # whoever stored it: to measure an answer must not change it
-        tool = self._metrics.tool(result.tool_name)
-        status = ToolResult.Status.Name(result.status)
-        outcome = ToolResult.Outcome.Name(result.outcome)
-        self._metrics.results.labels(tool, status, outcome).inc()
-        if result.started_at_ms:
-            seconds = (result.completed_at_ms - result.started_at_ms) / 1000
-            self._metrics.tool_seconds.labels(tool).observe(seconds)
+        if isinstance(answer, Stored) and answer.result:
+            self._metrics.count_result(answer.result)
 
 
 class MeteredSink:

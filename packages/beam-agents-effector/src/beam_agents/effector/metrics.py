@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from google.protobuf.message import DecodeError
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from beam_agents._protos import ToolResult
 
 OTHER = "other"
 MOST_PARTITIONS = 100
@@ -36,7 +39,8 @@ class Metrics:
         self.invocations = self._counter("invocations", "Calls of tools.", ["tool"])
         self.results = self._counter(
             "results",
-            "Terminal results that this worker stored; copies of stored ones do not count.",
+            "Terminal results that this worker stored, and every answer to a conflict; "
+            "copies of stored ones do not count.",
             ["tool", "status", "outcome"],
         )
         self.events = self._counter(
@@ -75,6 +79,20 @@ class Metrics:
             self._lag.labels(name).set(lag[name])
         if rest := by_lag[MOST_PARTITIONS:]:
             self._lag.labels(OTHER).set(sum(lag[name] for name in rest))
+
+    def count_result(self, encoded: bytes) -> None:
+        """Count a terminal result, and how long its tool took."""
+        try:
+            result = ToolResult.FromString(encoded)
+        except DecodeError:
+            return  # whoever made it: to measure an answer must not change it
+        tool = self.tool(result.tool_name)
+        status = ToolResult.Status.Name(result.status)
+        outcome = ToolResult.Outcome.Name(result.outcome)
+        self.results.labels(tool, status, outcome).inc()
+        if result.started_at_ms:
+            seconds = (result.completed_at_ms - result.started_at_ms) / 1000
+            self.tool_seconds.labels(tool).observe(seconds)
 
     def tool(self, name: str) -> str:
         """Return the label of a tool."""

@@ -24,6 +24,9 @@ class Probe:
     def count(self, event: str) -> None:
         """Something happened that is only counted."""
 
+    def unstored(self, result: bytes) -> None:
+        """A terminal result is published that the store does not hold: a conflict's."""
+
     def lose(self, partitions: Collection[str]) -> None:
         """Another worker has these partitions now, and what is unfinished of them."""
 
@@ -64,6 +67,11 @@ class Probes(Probe):
         """Tell all."""
         for probe in self._probes:
             probe.count(event)
+
+    def unstored(self, result: bytes) -> None:
+        """Tell all."""
+        for probe in self._probes:
+            probe.unstored(result)
 
     def lose(self, partitions: Collection[str]) -> None:
         """Tell all."""

@@ -102,12 +102,12 @@ class Refusals:
             return SILENCE
         return self._step(work, answer)
 
-    def conflict(self, work: Work) -> bytes:
+    def conflict(self, work: Work) -> Agreed:
         """Answer an intent whose id stands for another request."""
         if self._clock.now_ms() >= work.expires_at_ms + DEADLINE_GRACE_MS:
             # Its own record may have ended, so the other may be its successor.
-            return self._results.expired(work, Outcome.UNKNOWN)
-        return self._results.conflict(work)
+            return Agreed(self._results.expired(work, Outcome.UNKNOWN), stored=False)
+        return Agreed(self._results.conflict(work), stored=False)
 
     def _step(self, work: Work, answer: RefusalAnswer) -> Step:
         match answer:
@@ -116,7 +116,7 @@ class Refusals:
             case Busy(retry_after_ms):
                 return busy(retry_after_ms)
             case Conflict():
-                return Agreed(self.conflict(work))
+                return self.conflict(work)
 
     async def _publish_unrecorded(self, work: Work) -> None:
         """Tell the agent in time; lane and commit wait until the store has answered."""

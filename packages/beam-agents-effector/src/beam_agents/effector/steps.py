@@ -8,9 +8,13 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """The one terminal result of the intent; empty where nothing is to be published."""
+    """The one terminal result of the intent; empty where nothing is to be published.
+
+    `stored`: the store holds it. Not so the answer to a conflict, which every copy gets anew.
+    """
 
     result: bytes
+    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)

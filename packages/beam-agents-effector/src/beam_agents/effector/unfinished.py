@@ -95,6 +95,10 @@ class Unfinished(Probe):
         """Count an event."""
         self._metrics.events.labels(event).inc()
 
+    def unstored(self, result: bytes) -> None:
+        """Count a result that is seen nowhere but here."""
+        self._metrics.count_result(result)
+
     def lose(self, partitions: Collection[str]) -> None:
         """Forget what is another's work."""
         for name, entry in list(self._entries.items()):

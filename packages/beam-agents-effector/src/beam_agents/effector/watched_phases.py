@@ -67,5 +67,7 @@ class WatchedPhases(Phases):
     async def publish(self, work: Work, agreed: Agreed) -> None:
         """See `Phases.publish`."""
         self._probe.enter(Phase.PUBLISH, work.delivery)
+        if not agreed.stored:
+            self._probe.unstored(agreed.result)
         await super().publish(work, agreed)
         self._probe.leave(Phase.PUBLISH, work.delivery)
