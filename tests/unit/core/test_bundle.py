@@ -51,7 +51,12 @@ def run(agent: Agent, sessions: list[KeySession[int]], limit: int = 100) -> None
 
 
 def outputs(opened: KeySession[int]) -> list[tuple[int, bytes]]:
-    return [(stamp, each) for stamp, each in opened.emissions if isinstance(each, bytes)]
+    return [
+        (stamp, each)
+        for stamp, emissions in opened.emissions
+        for each in emissions
+        if isinstance(each, bytes)
+    ]
 
 
 def test_activations_of_different_keys_overlap() -> None:

@@ -10,8 +10,6 @@ No clock is read here but the envelope's and the timer's, and no Beam is importe
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-
 from beam_agents._protos import AgentEnvelope
 from beam_agents._protos.state_pb2 import Continuation, KeyState, TimedOut
 from beam_agents.core.agent import Agent, Complete
@@ -25,7 +23,6 @@ from beam_agents.core.intake import Intake
 from beam_agents.core.invocation import Failed, invoke
 from beam_agents.core.metrics import Metric
 from beam_agents.core.run import Run
-from beam_agents.core.staging import Staging
 from beam_agents.core.state import REMEMBERED_TIMEOUTS, forget, short_digest
 from beam_agents.core.time_limit import TimeLimit
 from beam_agents.core.trace import Runner, Traced
@@ -57,10 +54,7 @@ class ActivationEngine:
         """Process one envelope of a key: edit its state, return what comes of it."""
         turn = Turn(self.namespace, key, state, now_of(envelope), envelope.event_time_ms)
         if self._intake.is_well_formed(turn, envelope):
-            event = self._receive(turn, envelope)
-            if event is not None:
-                await self._begin(turn, event, turn.now_ms)
-            await self._settle(turn)
+            await self._run_all(turn, self._receive(turn, envelope) or self._ready(turn))
         return turn.emissions
 
     async def on_time(self, key: bytes, state: KeyState, at_ms: int) -> list[Emission]:
@@ -71,89 +65,60 @@ class ActivationEngine:
             self._end_overdue(turn, state.continuation)
         elif is_forgettable(state) and state.active_ms + self._config.ttl_ms <= at_ms:
             _reduce_to_tombstone(turn)
-        await self._settle(turn)
+        await self._run_all(turn, self._ready(turn))
         return turn.emissions
 
-    def _receive(self, turn: Turn, envelope: AgentEnvelope) -> AgentEnvelope | None:
-        """Take an envelope in; return it if it is an event to run now."""
+    def _receive(self, turn: Turn, envelope: AgentEnvelope) -> Run | None:
+        """Take an envelope in; return the run that it begins, if it does."""
         match envelope.WhichOneof("payload"):
             case "external_event":
-                return envelope if self._intake.accepts_event(turn, envelope) else None
+                if self._intake.accepts_event(turn, envelope):
+                    return _fresh(turn, envelope, turn.now_ms)
             case "tool_result" | "approval":
                 self._intake.take_answer(turn, envelope)
             case "retry":
                 self._let_go(turn, envelope.retry.seq)
-            case _:
+            case "export_request":
                 turn.refuse("unsupported", "state cannot be exported yet", envelope)
+            case _:
+                turn.refuse("malformed", "it has no payload", envelope)
         return None
 
-    async def _settle(self, turn: Turn) -> None:
-        """Run what has become ready, until the key waits for something or nothing."""
-        while (run := self._ready(turn)) is not None:
-            await run
+    async def _run_all(self, turn: Turn, run: Run | None) -> None:
+        """Run, and go on until the key waits for something or nothing."""
+        while run is not None:
+            failed = await self._run(turn, run)
+            if run.continuation is not None:
+                self._end_resume(turn, run.continuation, failed)
+            elif run.event is not None and failed is not None:
+                _report_fresh(turn, run.event, run.seq, failed)
+            run = self._ready(turn)
 
-    def _ready(self, turn: Turn) -> Awaitable[None] | None:
+    def _ready(self, turn: Turn) -> Run | None:
         """Return the key's next run, if there is one that need not wait."""
         state = turn.state
         if state.parked:
             self._intake.judge_parked(turn)
         if state.HasField("continuation"):
             is_ready = is_over(state.continuation) and not state.continuation.held
-            return self._resume(turn) if is_ready else None
+            return _resumed(turn) if is_ready else None
         if not state.queue:
             return None
         event = AgentEnvelope()
         event.CopyFrom(state.queue[0])
         del state.queue[0]
-        return self._begin(turn, event, max(now_of(event), turn.now_ms))
+        return _fresh(turn, event, max(now_of(event), turn.now_ms))
 
-    # --- a fresh activation ------------------------------------------------------------------
+    # --- what ends a wait --------------------------------------------------------------------
 
-    async def _begin(self, turn: Turn, event: AgentEnvelope, now_ms: int) -> None:
-        """Run the agent on an event. The seq is consumed however it ends."""
-        state = turn.state
-        run = Run(
-            namespace=turn.namespace,
-            key=turn.key,
-            seq=state.next_seq,
-            now_ms=now_ms,
-            event_time_ms=event.event_time_ms,
-            memory=state.memory,
-            event=event,
-        )
-        state.next_seq = run.seq + 1
-        turn.count(Metric.ACTIVATIONS)
-        failed = await self._run(turn, run)
-        if failed is not None:
-            if event.event_id:  # nothing left of it: the same event may be sent again
-                digest = short_digest(event.event_id.encode())
-                state.event_digests = forget(state.event_digests, digest)
-            turn.refuse(failed.reason, failed.detail, event, run.seq)
-
-    # --- a resume ----------------------------------------------------------------------------
-
-    async def _resume(self, turn: Turn) -> None:
-        """Run the agent on the answers of its wait. A failure loses none of them."""
-        continuation = Continuation()  # a copy: the agent may do with its messages what it likes
-        continuation.CopyFrom(turn.state.continuation)
-        run = Run(
-            namespace=turn.namespace,
-            key=turn.key,
-            seq=continuation.seq,
-            now_ms=turn.now_ms,
-            event_time_ms=turn.event_time_ms,
-            memory=turn.state.memory,
-            continuation=continuation,
-            model_calls=continuation.model_calls,
-        )
-        turn.count(Metric.RESUMES)
-        failed = await self._run(turn, run)
+    def _end_resume(self, turn: Turn, continuation: Continuation, failed: Failed | None) -> None:
         if failed is not None:
             self._hold(turn, failed)
         elif continuation.timed_out:
             _remember_timeout(turn.state, continuation)
 
     def _hold(self, turn: Turn, failed: Failed) -> None:
+        """Keep what a failed resume was given: no answer of its effects is lost."""
         turn.fail_suspended("resume_failed", f"{failed.reason}: {failed.detail}")
         if self._config.on_resume_error == "end":
             turn.state.ClearField("continuation")
@@ -188,23 +153,22 @@ class ActivationEngine:
         _remember_timeout(turn.state, continuation)
         turn.state.ClearField("continuation")
 
-    # --- any run -----------------------------------------------------------------------------
+    # --- one run -----------------------------------------------------------------------------
 
     async def _run_once(self, turn: Turn, run: Run) -> Failed | None:
         """Call the agent and commit what it returned, or say why nothing changes."""
-        staging = Staging(run, self._config)
-        context = ActivationContext(run, staging, self._model, self._config.tools)
+        context = ActivationContext(run, self._config, self._model)
         outcome = await invoke(self._agent, context, self._limit)
-        staging.close()
+        run.is_over = True
         if run.now_ms > turn.state.active_ms:
             turn.state.active_ms = run.now_ms
         if isinstance(outcome, Failed):
             return outcome
         try:
             if isinstance(outcome, Complete):
-                commit = completed(run, outcome, staging.intents, self._config)
+                commit = completed(run, outcome, self._config)
             else:
-                commit = suspended(run, outcome, staging.intents, self._config)
+                commit = suspended(run, outcome, self._config)
             self._check_size(turn.state, commit)
         except Uncommittable as refused:
             return Failed(refused.reason, refused.detail)
@@ -227,6 +191,43 @@ class ActivationEngine:
             )
 
 
+def _fresh(turn: Turn, event: AgentEnvelope, now_ms: int) -> Run:
+    """Begin an activation. Its seq is consumed however it ends."""
+    state = turn.state
+    seq = state.next_seq
+    state.next_seq = seq + 1
+    turn.count(Metric.ACTIVATIONS)
+    return Run(
+        turn.namespace, turn.key, seq, now_ms, event.event_time_ms, state.memory, event=event
+    )
+
+
+def _resumed(turn: Turn) -> Run:
+    """Go on with the suspended activation."""
+    continuation = Continuation()  # a copy: the agent may do with its messages what it likes
+    continuation.CopyFrom(turn.state.continuation)
+    turn.count(Metric.RESUMES)
+    return Run(
+        turn.namespace,
+        turn.key,
+        continuation.seq,
+        turn.now_ms,
+        turn.event_time_ms,
+        turn.state.memory,
+        continuation=continuation,
+        model_calls=continuation.model_calls,
+    )
+
+
+def _report_fresh(turn: Turn, event: AgentEnvelope, seq: int, failed: Failed) -> None:
+    """Report a failed activation. Nothing is left of it: the same event may be sent again."""
+    state = turn.state
+    if event.event_id:
+        digest = short_digest(event.event_id.encode())
+        state.event_digests = forget(state.event_digests, digest)
+    turn.refuse(failed.reason, failed.detail, event, seq)
+
+
 def _apply(turn: Turn, commit: Commit) -> None:
     if commit.memory is not None:
         turn.state.memory = commit.memory
@@ -234,9 +235,7 @@ def _apply(turn: Turn, commit: Commit) -> None:
         turn.state.ClearField("continuation")
     else:
         turn.state.continuation.CopyFrom(commit.continuation)
-    for intent in commit.intents:
-        turn.emissions += (intent, Metric.INTENTS)
-    turn.emissions += commit.ending
+    turn.emissions += commit.emissions
 
 
 def _remember_timeout(state: KeyState, continuation: Continuation) -> None:

@@ -6,7 +6,7 @@ admitted changes nothing of the continuation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -63,7 +63,7 @@ class Refused:
 Verdict: TypeAlias = Admitted | Repeated | SaidByTimeout | Unawaited | Early | Refused
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Admission:
     """Judges answers for one key, in the state that it has now."""
 
@@ -130,10 +130,12 @@ class Admission:
             for ended in self.state.timed_out
         )
 
-    def _step_of(self, answer: Answer, seq: int, steps: Iterable[int]) -> int | None:
+    def _step_of(self, answer: Answer, seq: int, steps: Collection[int]) -> int | None:
         """Return which of these steps the answer's id stands for."""
         hint = answer.step_index if isinstance(answer, ToolResult) else 0
-        for step in sorted(steps, key=lambda step: step != hint):
+        if hint in steps and answer.intent_id == self._id(seq, hint):
+            return hint
+        for step in steps:
             if answer.intent_id == self._id(seq, step):
                 return step
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
@@ -11,7 +10,7 @@ from typing import Generic, TypeAlias, TypeVar
 from beam_agents._protos import ActivationErrorRecord, AgentEnvelope
 from beam_agents._protos.state_pb2 import KeyState
 from beam_agents.core.activation import ActivationEngine
-from beam_agents.core.emissions import Emission, Outgoing
+from beam_agents.core.emissions import Emission
 from beam_agents.core.invocation import ABANDONED
 from beam_agents.core.metrics import Metric
 from beam_agents.core.slots import Slots
@@ -30,19 +29,19 @@ class KeySession(Generic[Stamp]):
         cell: Its state as read.
         state: The same, parsed; edited by the engine.
         inbox: What reached the key, in order, each with the runner's stamp.
-        emissions: What came of it, with the stamp of what caused it.
+        emissions: What came of each, with the stamp of what caused it.
     """
 
     key: bytes
     cell: bytes | None
     state: KeyState | Unreadable = field(init=False)
     inbox: list[tuple[Stamp, Input]] = field(default_factory=list)
-    emissions: list[tuple[Stamp, Outgoing]] = field(default_factory=list)
+    emissions: list[tuple[Stamp, list[Emission]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.state = decode(self.cell)
 
-    def take(self) -> list[tuple[Stamp, Outgoing]]:
+    def take(self) -> list[tuple[Stamp, list[Emission]]]:
         """Take out the emissions so far."""
         taken, self.emissions = self.emissions, []
         return taken
@@ -57,18 +56,14 @@ class KeySession(Generic[Stamp]):
 
 async def run_together(
     engine: ActivationEngine, sessions: Sequence[KeySession[Stamp]], slots: Slots
-) -> Counter[Metric]:
-    """Empty the inboxes: different keys at once, as slots are free; each key in order.
-
-    Returns what is to be counted. The emissions stay with the sessions.
-    """
-    counts: Counter[Metric] = Counter()
+) -> None:
+    """Empty the inboxes: different keys at once, as slots are free; each key in order."""
     waiting = iter(sessions)
 
     async def work() -> None:
         for session in waiting:  # shared: each takes the next key that nobody has taken
             async with slots:  # a key at a time, so that another bundle gets its turn
-                await _run_one(engine, session, counts)
+                await _run_one(engine, session)
 
     workers = [asyncio.ensure_future(work()) for _ in range(min(slots.limit, len(sessions)))]
     try:
@@ -78,12 +73,9 @@ async def run_together(
     finally:
         for worker in workers:
             worker.cancel(ABANDONED)
-    return counts
 
 
-async def _run_one(
-    engine: ActivationEngine, session: KeySession[Stamp], counts: Counter[Metric]
-) -> None:
+async def _run_one(engine: ActivationEngine, session: KeySession[Stamp]) -> None:
     state = session.state
     for stamp, item in session.inbox:
         if isinstance(state, Unreadable):
@@ -92,11 +84,7 @@ async def _run_one(
             emissions = await engine.on_time(session.key, state, item)
         else:
             emissions = await engine.on_envelope(session.key, state, item)
-        for emission in emissions:
-            if isinstance(emission, Metric):
-                counts[emission] += 1
-            else:
-                session.emissions.append((stamp, emission))
+        session.emissions.append((stamp, emissions))
     session.inbox.clear()
 
 

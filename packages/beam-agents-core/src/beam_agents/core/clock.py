@@ -15,7 +15,8 @@ def now_of(envelope: AgentEnvelope) -> int:
 
     The later of both times, so that a backlog's intents are not born expired.
     """
-    return max(envelope.event_time_ms, envelope.received_at_ms)
+    event_time_ms, received_at_ms = envelope.event_time_ms, envelope.received_at_ms
+    return event_time_ms if event_time_ms > received_at_ms else received_at_ms
 
 
 def has_plausible_times(envelope: AgentEnvelope) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from beam_agents._protos import Completion, ToolIntent
@@ -36,23 +37,23 @@ class Commit:
     """The changes of one run.
 
     Attributes:
-        intents: In step order, with their deadlines.
-        ending: What else is emitted.
+        emissions: The intents in step order, with their deadlines; then how the run ended.
         continuation: What to persist, None where the activation is over.
         memory: The key's new memory, None to leave it.
     """
 
-    intents: list[ToolIntent]
-    ending: list[Emission]
+    emissions: list[Emission]
     continuation: Continuation | None
     memory: bytes | None
 
 
-def completed(run: Run, outcome: Complete, staged: list[ToolIntent], config: AgentConfig) -> Commit:
+def completed(run: Run, outcome: Complete, config: AgentConfig) -> Commit:
     """Turn `Complete` into its changes, or raise `Uncommittable`."""
     _require_bytes("output", outcome.output)
     _require_bytes("memory", outcome.memory)
-    _settle_expiries(staged, run.now_ms + config.intent_ttl_ms)
+    emissions = _leaving(run.intents, run.now_ms + config.intent_ttl_ms)
+    if outcome.output is not None:
+        emissions.append(outcome.output)
     completion = Completion(
         entity_key=run.key,
         seq=run.seq,
@@ -60,25 +61,22 @@ def completed(run: Run, outcome: Complete, staged: list[ToolIntent], config: Age
         output=outcome.output or b"",
         namespace=run.namespace,
     )
-    ending: list[Emission] = [completion, Metric.COMPLETIONS]
-    if outcome.output is not None:
-        ending.insert(0, outcome.output)
-    return Commit(staged, ending, None, outcome.memory)
+    emissions += (completion, Metric.COMPLETIONS)
+    return Commit(emissions, None, outcome.memory)
 
 
-def suspended(run: Run, outcome: Suspend, staged: list[ToolIntent], config: AgentConfig) -> Commit:
+def suspended(run: Run, outcome: Suspend, config: AgentConfig) -> Commit:
     """Turn `Suspend` into its changes, or raise `Uncommittable`."""
     _check_suspend(outcome, run.now_ms, config)
     deadline_ms = run.now_ms + outcome.timeout_ms
-    _settle_expiries(staged, min(deadline_ms, run.now_ms + MAX_TTL_MS))
-    intents = open_intents(run, staged)
-    awaited = _awaited(outcome, set(intents))
+    intents = open_intents(run)
+    awaited = _awaited(outcome, intents.keys())
     for intent_id, intent in intents.items():
         intent.awaited = intent_id in awaited
     continuation = Continuation(
         seq=run.seq,
         origin_digest=run.origin_digest,
-        next_step=run.first_step + len(staged),
+        next_step=run.next_step,
         model_calls=run.model_calls,
         snapshot=outcome.snapshot,
         adapter=outcome.adapter,
@@ -87,16 +85,22 @@ def suspended(run: Run, outcome: Suspend, staged: list[ToolIntent], config: Agen
         wait_for_any=outcome.wait_for == "any",
         intents=intents.values(),
     )
-    return Commit(staged, [Metric.SUSPENSIONS], continuation, outcome.memory)
+    emissions = _leaving(run.intents, min(deadline_ms, run.now_ms + MAX_TTL_MS))
+    emissions.append(Metric.SUSPENSIONS)
+    return Commit(emissions, continuation, outcome.memory)
 
 
-def _settle_expiries(staged: list[ToolIntent], default_ms: int) -> None:
+def _leaving(staged: list[ToolIntent], default_expiry_ms: int) -> list[Emission]:
+    """Give each intent its expiry, and count it."""
+    emissions: list[Emission] = []
     for intent in staged:
         if not intent.expires_at_ms:
-            intent.expires_at_ms = default_ms
+            intent.expires_at_ms = default_expiry_ms
+        emissions += (intent, Metric.INTENTS)
+    return emissions
 
 
-def _awaited(outcome: Suspend, unanswered: set[str]) -> set[str]:
+def _awaited(outcome: Suspend, unanswered: Set[str]) -> Set[str]:
     awaited = unanswered if outcome.await_ids is None else set(outcome.await_ids)
     if not awaited:
         raise Uncommittable(

@@ -9,12 +9,13 @@ from typing import TypeVar, overload
 
 from beam_agents._protos import AgentEnvelope, ToolResult
 from beam_agents.core.answers import Answers
+from beam_agents.core.config import AgentConfig
 from beam_agents.core.errors import ContextError
 from beam_agents.core.inline import call_inline
 from beam_agents.core.run import Run
 from beam_agents.core.staging import Staging
 from beam_agents.model.client import ModelClient
-from beam_agents.tools import Tool, ToolRegistry
+from beam_agents.tools import Tool
 from beam_agents.tools.canonical_json import JsonValue
 
 T = TypeVar("T")
@@ -27,13 +28,10 @@ class ActivationContext:
     which leave only when the function returns. All times are unix milliseconds.
     """
 
-    def __init__(
-        self, run: Run, staging: Staging, model: ModelClient | None, tools: ToolRegistry | None
-    ) -> None:
+    def __init__(self, run: Run, config: AgentConfig, model: ModelClient | None) -> None:
         self._run = run
-        self._staging = staging
+        self._config = config
         self._model = model
-        self._tools = tools
 
     # --- where and when ----------------------------------------------------------------------
 
@@ -227,7 +225,7 @@ class ActivationContext:
             SideEffectToolError: The tool has a side effect: use `act`.
             ToolArgumentsError: The arguments do not fit, or the tool is not known.
         """
-        return await call_inline(tool, args, self._tools)
+        return await call_inline(tool, args, self._config.tools)
 
     async def call_model(self, request: bytes) -> bytes:
         """Ask the model; an answer is remembered for a retry of this activation.
@@ -239,6 +237,12 @@ class ActivationContext:
             raise ContextError("there is no model: set AgentConfig(provider_factory=…)")
         run = self._run
         return await self._model.complete((run.key, run.seq, run.next_model_call()), request)
+
+    # --- what many runs never need -----------------------------------------------------------
+
+    @cached_property
+    def _staging(self) -> Staging:
+        return Staging(self._run, self._config)
 
     @cached_property
     def _answers(self) -> Answers:

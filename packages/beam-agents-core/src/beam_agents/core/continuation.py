@@ -13,11 +13,11 @@ from beam_agents.intents.fingerprint import fingerprint, grant_digest
 Answer: TypeAlias = ToolResult | AgentEnvelope.Approval
 
 
-def open_intents(run: Run, staged: list[ToolIntent]) -> dict[str, OpenIntent]:
+def open_intents(run: Run) -> dict[str, OpenIntent]:
     """Return the unanswered intents of an activation by id, the newly staged last."""
     earlier = run.continuation.intents if run.continuation is not None else ()
     unanswered = {run.intent_id(each.step): each for each in earlier if not has_answer(each)}
-    return unanswered | {intent.intent_id: _opened(intent) for intent in staged}
+    return unanswered | {intent.intent_id: _opened(intent) for intent in run.intents}
 
 
 def _opened(intent: ToolIntent) -> OpenIntent:

@@ -125,7 +125,7 @@ class RunAgentDoFn(beam.DoFn):
         self._agent_name = getattr(agent, "__qualname__", type(agent).__name__)
         self._config = config
         self._token = token
-        self._running: Future[Counter[Metric]] | None = None
+        self._running: Future[None] | None = None
         self._is_down = False
 
     def setup(self) -> None:
@@ -197,15 +197,17 @@ class RunAgentDoFn(beam.DoFn):
         self._running = loop.submit(run_together(self._engine, sessions, self._slots))
         if self._is_down:  # since before there was anything to cancel
             self._running.cancel()
-        counts = loop.wait_for(self._running, on_stall=self._warn_of_stall)
-        self._metrics.update(counts)
+        loop.wait_for(self._running, on_stall=self._warn_of_stall)
         for session in sessions:
-            for cause, emission in session.take():
-                stamped = cause.with_value(emission)
-                tag = _TAG_OF.get(type(emission))
-                if isinstance(emission, ActivationErrorRecord):
-                    error_log.of_process.tell(emission)
-                yield stamped if tag is None else TaggedOutput(tag, stamped)
+            for cause, emissions in session.take():
+                for emission in emissions:
+                    if isinstance(emission, Metric):
+                        self._metrics[emission] += 1
+                        continue
+                    if isinstance(emission, ActivationErrorRecord):
+                        error_log.of_process.tell(emission)
+                    tag, stamped = _TAG_OF.get(type(emission)), cause.with_value(emission)
+                    yield stamped if tag is None else TaggedOutput(tag, stamped)
 
     def _warn_of_stall(self, stall: Stall) -> None:
         self._metrics[Metric.LOOP_STALLS] += 1

@@ -36,12 +36,8 @@ class Intake:
         """Refuse what no part of the engine could make sense of."""
         if envelope.entity_key != turn.key:
             problem = "its entity_key is not the element's key"
-        elif envelope.WhichOneof("payload") is None:
-            problem = "it has no payload"
         elif not has_plausible_times(envelope):
             problem = "its times are not unix milliseconds of the years 1 to 9999"
-        elif not _has_plausible_id(envelope):
-            problem = "its intent_id is not made of 1 to 256 printable ASCII characters"
         else:
             return True
         turn.refuse("malformed", problem, envelope)
@@ -51,44 +47,38 @@ class Intake:
 
     def accepts_event(self, turn: Turn, envelope: AgentEnvelope) -> bool:
         """Tell whether an event is to run now; otherwise it is queued, dropped or refused."""
-        age_ms, oldest_ms = turn.now_ms - envelope.event_time_ms, self._config.max_event_age_ms
-        if oldest_ms is not None and age_ms > oldest_ms:
+        oldest_ms = self._config.max_event_age_ms
+        if oldest_ms is not None and turn.now_ms - envelope.event_time_ms > oldest_ms:
             turn.refuse(
                 "stale",
-                f"the event was {age_ms} ms old when received, the limit is "
-                f"AgentConfig(max_event_age_ms={oldest_ms})",
+                f"the event was {turn.now_ms - envelope.event_time_ms} ms old when received, "
+                f"the limit is AgentConfig(max_event_age_ms={oldest_ms})",
                 envelope,
             )
             return False
-        if self._is_duplicate(turn, envelope):
+        digest = short_digest(envelope.event_id.encode()) if envelope.event_id else b""
+        if digest and remembers(turn.state.event_digests, digest):
             turn.count(Metric.DUPLICATE_EVENTS)
             return False
-        if not turn.state.HasField("continuation"):
-            self._remember_event(turn, envelope)
-            return True
-        self._queue(turn, envelope)
-        return False
+        if turn.state.HasField("continuation"):
+            self._queue(turn, envelope, digest)
+            return False
+        self._remember_event(turn, digest)
+        return True
 
-    def _is_duplicate(self, turn: Turn, envelope: AgentEnvelope) -> bool:
-        return bool(envelope.event_id) and remembers(
-            turn.state.event_digests, short_digest(envelope.event_id.encode())
-        )
-
-    def _remember_event(self, turn: Turn, envelope: AgentEnvelope) -> None:
-        if envelope.event_id:
+    def _remember_event(self, turn: Turn, digest: bytes) -> None:
+        if digest:
             turn.state.event_digests = remember(
-                turn.state.event_digests,
-                short_digest(envelope.event_id.encode()),
-                self._config.remembered_event_ids,
+                turn.state.event_digests, digest, self._config.remembered_event_ids
             )
 
-    def _queue(self, turn: Turn, envelope: AgentEnvelope) -> None:
+    def _queue(self, turn: Turn, envelope: AgentEnvelope, digest: bytes) -> None:
         if self._config.while_suspended == "reject":
             turn.refuse("suspended", "the key waits for an answer", envelope)
         elif len(turn.state.queue) >= self._config.max_queued_events:
             turn.refuse("queue_full", f"{len(turn.state.queue)} events wait already", envelope)
         elif self._has_room(turn, envelope):
-            self._remember_event(turn, envelope)
+            self._remember_event(turn, digest)
             turn.state.queue.append(envelope)
             turn.count(Metric.QUEUED_EVENTS)
 
@@ -97,7 +87,10 @@ class Intake:
     def take_answer(self, turn: Turn, envelope: AgentEnvelope) -> None:
         """Admit an answer to the live continuation, or do with it what the rules say."""
         answer = answer_of(envelope)
-        if not Admission(turn.namespace, turn.key, turn.state).is_ours(answer):
+        if answer.intent_id and not is_intent_id(answer.intent_id):
+            problem = "its intent_id is not made of 1 to 256 printable ASCII characters"
+            turn.refuse("malformed", problem, envelope)
+        elif not Admission(turn.namespace, turn.key, turn.state).is_ours(answer):
             turn.count(Metric.OTHER_NAMESPACE)
         elif problem := self._authenticity.problem_of(answer):
             turn.refuse("unverified", problem, envelope)
@@ -176,9 +169,3 @@ def _note_unawaited(turn: Turn, verdict: Unawaited, envelope: AgentEnvelope) -> 
         turn.refuse("unawaited_failure", "nobody waits for this effect", envelope)
     else:
         turn.count(Metric.UNAWAITED_ANSWERS)
-
-
-def _has_plausible_id(envelope: AgentEnvelope) -> bool:
-    """Tell whether what an answer names could be an intent; none at all is judged elsewhere."""
-    intent_ids = (envelope.tool_result.intent_id, envelope.approval.intent_id)
-    return all(is_intent_id(each) for each in intent_ids if each)

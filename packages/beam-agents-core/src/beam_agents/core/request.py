@@ -16,7 +16,7 @@ from beam_agents.tools import (
 from beam_agents.tools.canonical_json import canonical_json, parse_json
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToolRequest:
     """A tool by name, and its arguments in canonical JSON.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from beam_agents._protos import AgentEnvelope
+from beam_agents._protos import AgentEnvelope, ToolIntent
 from beam_agents._protos.state_pb2 import Continuation
 from beam_agents.intents.fingerprint import origin_digest, trace_id_for
 from beam_agents.intents.identity import intent_id_for
@@ -24,6 +24,8 @@ class Run:
         event: What began the activation; None on a resume.
         continuation: What the wait left; None on a fresh run.
         model_calls: How many model calls the activation has made, over all its runs.
+        intents: What the agent function has staged, in step order.
+        is_over: Whether the agent function has ended.
     """
 
     namespace: str
@@ -35,6 +37,8 @@ class Run:
     event: AgentEnvelope | None = None
     continuation: Continuation | None = None
     model_calls: int = 0
+    intents: list[ToolIntent] = field(default_factory=list, init=False)
+    is_over: bool = field(default=False, init=False)
     _origin_digest: bytes = field(default=b"", init=False)
     _trace_id: bytes = field(default=b"", init=False)
 
@@ -42,6 +46,11 @@ class Run:
     def first_step(self) -> int:
         """The step of the first intent that this run stages."""
         return self.continuation.next_step if self.continuation is not None else 0
+
+    @property
+    def next_step(self) -> int:
+        """The step of the next intent that this run stages."""
+        return self.first_step + len(self.intents)
 
     @property
     def origin_digest(self) -> bytes:

@@ -13,15 +13,11 @@ from beam_agents.tools import Tool
 
 
 class Staging:
-    """Collects what one run asks for. A refused request consumes no step."""
-
-    __slots__ = ("_config", "_open", "_run", "intents")
+    """Collects what a run asks for, in `Run.intents`. A refused request consumes no step."""
 
     def __init__(self, run: Run, config: AgentConfig) -> None:
         self._run = run
         self._config = config
-        self._open = True
-        self.intents: list[ToolIntent] = []
 
     def act(
         self,
@@ -57,23 +53,14 @@ class Staging:
         intent.summary = summary
         return intent.intent_id
 
-    @property
-    def next_step(self) -> int:
-        """The step that the next intent takes."""
-        return self._run.first_step + len(self.intents)
-
-    def close(self) -> None:
-        """End the run: an intent staged by a forgotten task would be lost in silence."""
-        self._open = False
-
     def _stage(self, request: ToolRequest, kind: ToolIntent.Kind, ttl_ms: int | None) -> ToolIntent:
-        if not self._open:
+        run = self._run
+        if run.is_over:  # staged by a forgotten task, it would be lost in silence
             raise ContextError(
                 "this activation is over: await every task that stages intents before returning"
             )
         _check_ttl(ttl_ms)
-        run = self._run
-        step = self.next_step
+        step = run.next_step
         intent = ToolIntent(
             intent_id=run.intent_id(step),
             entity_key=run.key,
@@ -89,7 +76,7 @@ class Staging:
             origin_digest=run.origin_digest,
             schema_digest=request.schema_digest,
         )
-        self.intents.append(intent)
+        run.intents.append(intent)
         return intent
 
 

@@ -20,7 +20,7 @@ from beam_agents.core.agent import Agent
 from beam_agents.core.bundle import Input, KeySession, run_together
 from beam_agents.core.clock import next_due_ms
 from beam_agents.core.config import AgentConfig
-from beam_agents.core.emissions import Outgoing
+from beam_agents.core.emissions import Emission
 from beam_agents.core.error_log import ErrorLog
 from beam_agents.core.metrics import Metric
 from beam_agents.core.slots import Slots
@@ -208,18 +208,21 @@ class AgentHarness:
     def _turn(self, key: bytes, item: Input) -> None:
         session: KeySession[None] = KeySession(key, self._cells.get(key))
         session.inbox.append((None, item))
-        self.metrics.update(loop.run(run_together(self._engine, [session], self._slots)))
+        loop.run(run_together(self._engine, [session], self._slots))
         cell = session.changed_cell()
         if cell is not None:
             self._cells[key] = cell
         known = len(self.errors)
-        for _, emission in session.emissions:
-            self._keep(emission)
+        for _, emissions in session.emissions:
+            for emission in emissions:
+                self._keep(emission)
         if self._raise_errors and self.errors[known:]:
             raise UnexpectedError(self.errors[known])
 
-    def _keep(self, emission: Outgoing) -> None:
+    def _keep(self, emission: Emission) -> None:
         match emission:
+            case Metric():
+                self.metrics[emission] += 1
             case bytes():
                 self.outputs.append(emission)
             case ToolIntent():
