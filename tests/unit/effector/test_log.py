@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
+
+import pytest
 
 from beam_agents.effector.backends.memory_log import MemorySource, MemoryTopic
 from beam_agents.effector.backends.memory_store import MemoryStore
@@ -87,7 +90,10 @@ async def test_the_new_owner_waits_for_a_tool_that_still_runs_elsewhere() -> Non
     await end(first, second)
 
 
-async def test_a_record_that_finishes_after_its_partition_was_lost_moves_no_offset() -> None:
+async def test_a_record_that_finishes_after_its_partition_was_lost_moves_no_offset(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
     group, first_gate, second_gate = Group(), Gate(), Gate()
     first = await group.join(first_gate)
     await group.send(1, key=b"A")
@@ -98,6 +104,7 @@ async def test_a_record_that_finishes_after_its_partition_was_lost_moves_no_offs
     assert group.intents.committed(1) == 0
     first_gate.open()
     await let_callbacks_run()
+    assert "intents/1/0 ended after its partition was lost: not committed" in caplog.text
     assert group.intents.committed(1) == 2
     await end(first)
 

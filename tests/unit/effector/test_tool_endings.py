@@ -23,6 +23,11 @@ class Unspeakable(Exception):
         raise RuntimeError("no text")
 
 
+async def endless() -> AsyncIterator[int]:
+    while True:
+        yield 1
+
+
 def raising(error: BaseException) -> Callable[[], NoReturn]:
     def fail() -> NoReturn:
         raise error
@@ -100,7 +105,7 @@ async def test_a_text_that_no_utf8_holds_still_becomes_an_error() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [object(), {1: "key"}, float("nan"), (n for n in "ab"), b"bytes"],
+    [object(), {1: "key"}, float("nan"), (n for n in "ab"), endless(), b"bytes"],
     ids=lambda value: type(value).__name__,
 )
 async def test_a_value_that_cannot_be_sent_gives_an_error_for_an_effect_that_happened(
@@ -111,9 +116,9 @@ async def test_a_value_that_cannot_be_sent_gives_an_error_for_an_effect_that_hap
 
 
 async def test_a_value_that_is_too_large_gives_a_bounded_error() -> None:
-    _, result = await run(registry(lambda: "x" * 5_000_000))
+    _, result = await run(registry(lambda: "x" * 50_000_000))
     assert (result.status, result.outcome) == (Status.ERROR, Outcome.APPLIED)
-    assert "5000002 bytes" in result.error_message
+    assert "50000002 bytes" in result.error_message
     assert result.ByteSize() < 1_000
 
 

@@ -7,9 +7,12 @@ otherwise a crash would lose the slow record behind which others overtook.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+_log = logging.getLogger(__name__)
 
 
 class ContiguousPrefix:
@@ -113,6 +116,7 @@ class ContiguousOffsets:
         """Note that a record is finished; False if its assignment has ended."""
         assigned = self._assigned.get(partition)
         if assigned is None or assigned[0] != epoch:
+            _log.info("%s/%d ended after its partition was lost: not committed", partition, offset)
             return False
         if assigned[1].done(offset):
             self._grown.add(partition)
