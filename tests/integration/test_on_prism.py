@@ -7,7 +7,6 @@ import pytest
 from apache_beam.coders import ProtoCoder
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.test_stream import TestStream
-from apache_beam.transforms.window import TimestampedValue
 
 from beam_agents._protos import AgentEnvelope
 from beam_agents.core.transform import RunAgent
@@ -29,18 +28,10 @@ def options(prism_endpoint: str) -> PipelineOptions:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_on_prism(scenario: Scenario, options: PipelineOptions) -> None:
-    stream = TestStream(coder=ProtoCoder(AgentEnvelope)).advance_watermark_to(0)
-    for envelope in scenario.envelopes:
-        at = envelope.event_time_ms / 1000
-        stream = stream.add_elements([TimestampedValue(envelope, at)])
-    if scenario.until_ms is not None:
-        for until_ms in range(10_000, scenario.until_ms + 1, 10_000):
-            stream = stream.advance_watermark_to(until_ms / 1000)
-
     with beam.Pipeline(options=options) as pipeline:
         ran = (
             pipeline
-            | stream.advance_watermark_to_infinity()
+            | scenario.on(TestStream(coder=ProtoCoder(AgentEnvelope)))
             | "Key" >> beam.Map(keyed).with_output_types(tuple[bytes, AgentEnvelope])
             | "Agent" >> RunAgent(scenario.agent, scenario.config)
         )

@@ -5,13 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from beam_agents._protos import AgentEnvelope, ToolIntent, ToolResult
-from beam_agents.core.agent import Agent, Complete, Suspend
+from apache_beam.testing.test_stream import TestStream
+from apache_beam.transforms.window import TimestampedValue
+
+from beam_agents._protos import AgentEnvelope, ToolResult
+from beam_agents.core.agent import Agent
 from beam_agents.core.config import AgentConfig
-from beam_agents.core.context import ActivationContext
 from beam_agents.core.testing import AgentHarness
-from beam_agents.intents.fingerprint import grant_digest
 from tests.unit.core.agents import pay
+from tests.unit.core.envelopes import (
+    answer,
+    approval,
+    denial,
+    ended,
+    event,
+    export,
+    intents_of,
+    keys,
+    of_another_request,
+    of_namespace,
+    received,
+    retry,
+    signed,
+)
+from tests.unit.core.scenario_agents import (
+    asks_and_reckons,
+    asks_first,
+    fails_on_poison,
+    fires,
+    first_answer,
+    may_be_refused,
+    model,
+    recovers,
+    remembers,
+    returns_what_cannot_be,
+    says_its_seq,
+    says_when,
+    two_at_once,
+    two_effects,
+)
 
 
 @dataclass(frozen=True)
@@ -21,7 +53,7 @@ class Scenario:
     Attributes:
         name: The behaviour.
         agent: The agent.
-        envelopes: What reaches it, in order.
+        inputs: What reaches it, in order: envelopes, and times that pass.
         until_ms: Where time ends; None leaves every timer unfired.
         outputs: Of `.output`, sorted.
         errors: The reasons on `.errors`, sorted.
@@ -29,7 +61,7 @@ class Scenario:
 
     name: str
     agent: Agent
-    envelopes: Sequence[AgentEnvelope]
+    inputs: Sequence[AgentEnvelope | int]
     outputs: Sequence[bytes] = ()
     errors: Sequence[str] = ()
     until_ms: int | None = None
@@ -38,119 +70,41 @@ class Scenario:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def envelopes(self) -> list[AgentEnvelope]:
+        """What reaches it, were it all there at once."""
+        return [each for each in self.inputs if isinstance(each, AgentEnvelope)]
+
+    @property
+    def waits(self) -> bool:
+        """Whether time passes before the last envelope."""
+        return len(self.envelopes) < len(self.inputs)
+
+    def on(self, stream: TestStream) -> TestStream:
+        """Put it on a stream, to the end of time."""
+        now_ms = 0
+        stream.advance_watermark_to(0)
+        for each in (*self.inputs, *([] if self.until_ms is None else [self.until_ms])):
+            if isinstance(each, AgentEnvelope):
+                stream.add_elements([TimestampedValue(each, each.event_time_ms / 1000)])
+                continue
+            while now_ms < each:  # in steps: a timer sets off what is seen before the end of time
+                now_ms += 10_000
+                stream.advance_watermark_to(now_ms / 1000)
+        stream.advance_watermark_to_infinity()
+        return stream
+
     def on_the_engine(self) -> AgentHarness:
         """Play it on the pure engine."""
         harness = AgentHarness(self.agent, self.config)
-        for envelope in self.envelopes:
-            harness.send(envelope)
+        for each in self.inputs:
+            if isinstance(each, int):
+                harness.advance_to(each)
+            else:
+                harness.send(each)
         if self.until_ms is not None:
             harness.advance_to(self.until_ms)
         return harness
-
-
-async def remembers(ctx: ActivationContext) -> Complete | Suspend:
-    """Completes with all events of the key so far, one after another."""
-    grown = ctx.memory + ctx.event
-    return Complete(grown, memory=grown)
-
-
-async def fails_on_poison(ctx: ActivationContext) -> Complete:
-    """Stages an effect, and fails on poison."""
-    ctx.act("mail", {})
-    if ctx.event == b"poison":
-        raise ValueError("poison")
-    return Complete(ctx.event)
-
-
-async def two_effects(ctx: ActivationContext) -> Complete | Suspend:
-    """Waits for two effects, one after the other."""
-    if ctx.snapshot == b"2":
-        return Complete(b"both")
-    ctx.act("pay", {})
-    return Suspend(b"2" if ctx.is_resume else b"1", timeout_ms=30_000)
-
-
-async def says_when(ctx: ActivationContext) -> Complete | Suspend:
-    """Runs once more when nobody answers in time."""
-    if ctx.is_resume:
-        return Complete(str(ctx.now_ms).encode())
-    ctx.act("pay", {})
-    return Suspend(b"", timeout_ms=30_000)
-
-
-async def first_answer(ctx: ActivationContext) -> Complete | Suspend:
-    """Waits for the first of two effects."""
-    if ctx.is_resume:
-        return Complete(str(ctx.value()).encode())
-    for shop in ("north", "south"):
-        ctx.act("reserve", {"shop": shop})
-    return Suspend(b"", timeout_ms=30_000, wait_for="any")
-
-
-async def asks_first(ctx: ActivationContext) -> Complete | Suspend:
-    """Acts only with a person's approval."""
-    if not ctx.is_resume:
-        ctx.request_approval("pay", {"amount": 500})
-    elif ctx.approvals:
-        ctx.act("pay", {"amount": 500}, approval=ctx.grant())
-    else:
-        return Complete(b"paid")
-    return Suspend(b"", timeout_ms=30_000)
-
-
-async def recovers(ctx: ActivationContext) -> Complete | Suspend:
-    """Cannot go on before its sixth second."""
-    if not ctx.is_resume:
-        ctx.act("pay", {})
-        return Suspend(b"", timeout_ms=30_000)
-    if ctx.now_ms < 6_000:
-        raise ValueError("too early")
-    return Complete(b"recovered")
-
-
-def event(key: bytes, payload: bytes, at_ms: int, event_id: str = "") -> AgentEnvelope:
-    return AgentEnvelope(
-        entity_key=key, event_time_ms=at_ms, external_event=payload, event_id=event_id
-    )
-
-
-def answer(intent: ToolIntent, payload: bytes, at_ms: int) -> AgentEnvelope:
-    result = ToolResult(intent_id=intent.intent_id, status=ToolResult.OK, payload=payload)
-    return AgentEnvelope(entity_key=intent.entity_key, event_time_ms=at_ms, tool_result=result)
-
-
-def approval(request: ToolIntent, at_ms: int) -> AgentEnvelope:
-    digest = grant_digest(
-        namespace=request.namespace,
-        entity_key=request.entity_key,
-        tool_name=request.tool_name,
-        args_json=request.args_json,
-    )
-    decision = AgentEnvelope.Approval(
-        intent_id=request.intent_id, approved=True, decided_at_ms=at_ms, args_digest=digest
-    )
-    return AgentEnvelope(entity_key=request.entity_key, event_time_ms=at_ms, approval=decision)
-
-
-def retry(key: bytes, seq: int, at_ms: int) -> AgentEnvelope:
-    envelope = AgentEnvelope(entity_key=key, event_time_ms=at_ms)
-    envelope.retry.seq = seq
-    return envelope
-
-
-def of_namespace(envelope: AgentEnvelope, namespace: str) -> AgentEnvelope:
-    moved = AgentEnvelope()
-    moved.CopyFrom(envelope)
-    moved.tool_result.namespace = namespace
-    return moved
-
-
-def intents_of(agent: Agent, *envelopes: AgentEnvelope) -> list[ToolIntent]:
-    """The intents that an agent stages: their ids follow from their position."""
-    harness = AgentHarness(agent)
-    for envelope in envelopes:
-        harness.send(envelope)
-    return harness.intents
 
 
 _BEGIN = event(b"a", b"e", 1_000)
@@ -161,6 +115,10 @@ _NORTH, _SOUTH = intents_of(first_answer, _BEGIN)
 _REQUEST = intents_of(asks_first, _BEGIN)[0]
 _EFFECT = intents_of(asks_first, _BEGIN, approval(_REQUEST, 2_000))[1]
 _RECOVERY = intents_of(recovers, _BEGIN)[0]
+_ONE, _TWO = intents_of(two_at_once, _BEGIN)
+_MAIL = intents_of(fires, _BEGIN)[0]
+_DOUBTED = intents_of(may_be_refused, _BEGIN)[0]
+_MISSED = intents_of(may_be_refused, event(b"b", b"e", 1_000))[0]
 
 SCENARIOS = [
     Scenario(
@@ -207,10 +165,10 @@ SCENARIOS = [
         errors=["agent_failed"],
     ),
     Scenario(
-        "a_malformed_envelope_is_reported",
+        "an_envelope_that_asks_for_nothing_known_is_reported",
         pay,
-        [AgentEnvelope(entity_key=b"a")],
-        errors=["malformed"],
+        [AgentEnvelope(entity_key=b"a"), export(b"a", 1_000)],
+        errors=["malformed", "unsupported"],
     ),
     Scenario(
         "a_suspension_ends_closed",
@@ -287,5 +245,100 @@ SCENARIOS = [
         errors=["queue_full", "suspension_timeout"],
         until_ms=40_000,
         config=AgentConfig(max_queued_events=1),
+    ),
+    Scenario(
+        "all_waits_for_answers_in_any_order_one_of_them_expired",
+        two_at_once,
+        [
+            _BEGIN,
+            ended(_TWO, ToolResult.EXPIRED, 2_000),
+            ended(_TWO, ToolResult.EXPIRED, 2_000),
+            answer(_ONE, b"1", 3_000),
+        ],
+        outputs=[b"OK EXPIRED"],
+    ),
+    Scenario(
+        "a_failure_that_nobody_waits_for_is_an_error",
+        fires,
+        [_BEGIN, ended(_MAIL, ToolResult.ERROR, 2_000)],
+        outputs=[b"e"],
+        errors=["unawaited_failure"],
+    ),
+    Scenario(
+        "a_request_denied_or_expired_gives_no_grant",
+        may_be_refused,
+        [
+            _BEGIN,
+            event(b"b", b"e", 1_000),
+            denial(_DOUBTED, 2_000),
+            ended(_MISSED, ToolResult.EXPIRED, 3_000),
+        ],
+        outputs=[b"EXPIRED: ", b"denied by 'ann': too much"],
+    ),
+    Scenario(
+        "an_answer_of_another_request_changes_nothing",
+        pay,
+        [_BEGIN, of_another_request(answer(_PAYMENT, b"2", 2_000)), answer(_PAYMENT, b"1", 3_000)],
+        outputs=[b"e: OK 1"],
+        errors=["foreign"],
+    ),
+    Scenario(
+        "an_unsigned_answer_changes_nothing",
+        pay,
+        [_BEGIN, answer(_PAYMENT, b"2", 2_000), signed(answer(_PAYMENT, b"1", 3_000))],
+        outputs=[b"e: OK 1"],
+        errors=["unverified"],
+        config=AgentConfig(result_keys=keys),
+    ),
+    Scenario(
+        "an_answer_after_the_timeout_is_late",
+        pay,
+        [_BEGIN, 40_000, answer(_PAYMENT, b"1", 41_000)],
+        errors=["late", "suspension_timeout"],
+    ),
+    Scenario(
+        "a_backlog_counts_from_when_it_was_received_unless_it_is_stale",
+        says_when,
+        [received(event(b"a", b"old", 1_000), 60_000), received(event(b"b", b"e", 5_000), 60_000)],
+        outputs=[b"90000"],
+        errors=["stale"],
+        until_ms=100_000,
+        config=AgentConfig(max_event_age_ms=58_000, on_timeout="resume"),
+    ),
+    Scenario(
+        "a_model_and_a_read_only_tool_are_called_inside",
+        asks_and_reckons,
+        [event(b"a", b"ch_17", 1_000)],
+        outputs=[b"840"],
+        config=AgentConfig(provider_factory=model),
+    ),
+    Scenario(
+        "an_idle_key_keeps_its_seq_and_no_memory",
+        says_its_seq,
+        [event(b"a", b"e", 1_000), event(b"a", b"e", 2_000), 20_000, event(b"a", b"e", 21_000)],
+        outputs=[b"0", b"2", b"remembers 1"],
+        config=AgentConfig(ttl_ms=5_000),
+    ),
+    Scenario(
+        "what_cannot_be_committed_is_an_error_and_sends_nothing",
+        returns_what_cannot_be,
+        [event(b"a", b"nothing to wait for", 1_000), event(b"a", b"too large", 2_000)],
+        errors=["invalid_return", "state_too_large"],
+        config=AgentConfig(max_snapshot_bytes=99),
+    ),
+    Scenario(
+        "a_failed_resume_may_end_at_once",
+        recovers,
+        [_BEGIN, answer(_RECOVERY, b"1", 2_000), retry(b"a", 0, 7_000)],
+        errors=["resume_failed"],
+        config=AgentConfig(on_resume_error="end"),
+    ),
+    Scenario(
+        "a_waiting_key_may_refuse_events",
+        pay,
+        [_BEGIN, event(b"a", b"f", 2_000), answer(_PAYMENT, b"1", 3_000)],
+        outputs=[b"e: OK 1"],
+        errors=["suspended"],
+        config=AgentConfig(while_suspended="reject"),
     ),
 ]

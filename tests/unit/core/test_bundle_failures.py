@@ -11,12 +11,12 @@ import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing import test_stream
-from apache_beam.transforms.window import TimestampedValue
 
 from beam_agents.core.dofn import RunAgentDoFn
 from beam_agents.core.transform import RunAgent
 from tests.unit.core.agents import pay
-from tests.unit.core.scenarios import Scenario, answer, event, intents_of
+from tests.unit.core.envelopes import answer, event, intents_of
+from tests.unit.core.scenarios import Scenario
 from tests.unit.core.test_scenarios import assert_same, keyed
 
 METHODS = ("setup", "start_bundle", "process", "on_due", "finish_bundle")
@@ -69,12 +69,7 @@ def test_every_method_that_a_runner_calls_is_made_to_fail() -> None:
 
 @pytest.mark.usefixtures("failures")
 def test_a_failed_bundle_is_repeated_byte_for_byte() -> None:
-    stream = test_stream.TestStream().advance_watermark_to(0)
-    for envelope in SCENARIO.envelopes:
-        at = envelope.event_time_ms / 1000
-        stream = stream.add_elements([TimestampedValue(envelope, at)])
-    stream = stream.advance_watermark_to(20).advance_watermark_to(40)
-    stream = stream.advance_watermark_to_infinity()
+    stream = SCENARIO.on(test_stream.TestStream())
 
     with beam.Pipeline("BundleBasedDirectRunner", PipelineOptions([], streaming=True)) as pipeline:
         ran = pipeline | stream | "Key" >> beam.Map(keyed) | "Agent" >> RunAgent(pay)

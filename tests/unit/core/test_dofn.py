@@ -20,7 +20,7 @@ from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
 from beam_agents.core.dofn import RunAgentDoFn
 from tests.unit.core.agents import KEY, pay
-from tests.unit.core.scenarios import answer, event, intents_of
+from tests.unit.core.envelopes import answer, event, intents_of
 
 
 class Kept:

@@ -15,7 +15,7 @@ from beam_agents.core.context import ActivationContext
 from beam_agents.core.error_log import PER_PERIOD, PERIOD_S, ErrorLog
 from beam_agents.core.transform import RunAgent
 from tests.unit.core.agents import KEY
-from tests.unit.core.scenarios import event
+from tests.unit.core.envelopes import event
 
 LOGGER = "beam_agents.core.error_log"
 

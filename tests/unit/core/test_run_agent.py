@@ -27,7 +27,7 @@ from beam_agents.intents.fingerprint import trace_id_for
 from beam_agents.io import AgentLoop
 from beam_agents.io.envelopes import EnvelopesToEnvelopes
 from tests.unit.core.agents import KEY, echo, pay
-from tests.unit.core.scenarios import answer, event, intents_of
+from tests.unit.core.envelopes import answer, event, intents_of
 
 BUNDLE_BASED = "BundleBasedDirectRunner"
 FN_API = "FnApiRunner"

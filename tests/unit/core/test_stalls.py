@@ -18,7 +18,7 @@ from beam_agents.core.agent import Complete
 from beam_agents.core.context import ActivationContext
 from beam_agents.core.transform import RunAgent
 from tests.unit.core.agents import KEY
-from tests.unit.core.scenarios import event
+from tests.unit.core.envelopes import event
 
 LET_GO = threading.Event()
 

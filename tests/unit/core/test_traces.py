@@ -16,7 +16,8 @@ from beam_agents.core.testing import AgentHarness
 from beam_agents.core.transform import RunAgent
 from beam_agents.model.fake import FakeLLM, match_any, respond_with
 from tests.unit.core.agents import KEY, echo, pay
-from tests.unit.core.scenarios import event, fails_on_poison
+from tests.unit.core.envelopes import event
+from tests.unit.core.scenario_agents import fails_on_poison
 
 TRACED = AgentConfig(traces=True)
 
