@@ -54,24 +54,6 @@ async def take_over(store: MemoryStore, *, result: bytes | None = None) -> None:
         await store.complete(claimed.claim, digest, result, expires_at_ms=intent.expires_at_ms)
 
 
-async def test_a_fresh_intent_takes_two_round_trips_a_duplicate_one_an_expired_one_one(
-    store: FlakyStore, clock: SteppedClock, gate: Gate
-) -> None:
-    gate.open()
-    async with EffectorHarness(gate.registry, store=store, clock=clock) as effector:
-        await effector.deliver(request())
-        await effector.settle()
-        assert store.calls == ["claim", "complete"]
-        store.calls.clear()
-        await effector.deliver(request())
-        await effector.settle()
-        assert store.calls == ["claim"]
-        store.calls.clear()
-        await effector.deliver(request(seq=1, ttl_ms=0))
-        await effector.settle()
-        assert store.calls == ["record_refusal"]
-
-
 async def test_a_busy_claim_is_waited_out_and_never_skipped(gate: Gate) -> None:
     async with EffectorHarness(gate.registry) as first:
         await first.deliver(request())
@@ -191,6 +173,21 @@ class TestAnEffort:
             assert len(slow.claims) == 2
             assert len(set(slow.claims)) == 1
             assert [result.attempt for result in effector.results] == [1]
+
+    async def test_counts_its_lease_from_its_first_call_which_may_be_the_one_that_was_granted(
+        self, store: FlakyStore, clock: SteppedClock, gate: Gate
+    ) -> None:
+        store.unheard, store.silent = frozenset({"claim"}), frozenset({"renew"})
+        async with EffectorHarness(gate.registry, store=store, clock=clock) as effector:
+            await effector.deliver(request())
+            await effector.advance(LEASE_MS // 3)
+            store.unheard = frozenset()
+            await effector.advance(LEASE_MS // 3)
+            assert (gate.entered, gate.cancelled) == ([0], 0)
+
+            await effector.advance(LEASE_MS // 3 - LEASE_MS // 10)
+
+            assert gate.cancelled == 1
 
     @pytest.mark.parametrize(
         "error", [StoreUnavailable, ConnectionError, TimeoutError, asyncio.TimeoutError]
