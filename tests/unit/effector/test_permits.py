@@ -14,7 +14,7 @@ from tests.unit.effector.requests import request
 
 
 def work() -> Work:
-    return Work(Delivery("intents/0", 0, None, None), request(), b"")
+    return Work(Delivery("intents/0", 0, None, None), request())
 
 
 async def test_permits_are_given_in_the_order_in_which_they_were_asked_for() -> None:

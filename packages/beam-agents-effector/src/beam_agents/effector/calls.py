@@ -59,8 +59,8 @@ class ToolCalls:
             Abandoned: The service ends while the function runs.
         """
         invocation = Invocation(function, timeout_ms)
-        invocation.begin_on_loop()
-        return await self._ended(attempt, invocation, timeout_ms)
+        ended = await invocation.begin_on_loop()
+        return ended or await self._ended(attempt, invocation, timeout_ms)
 
     async def on_thread(
         self,
@@ -100,6 +100,8 @@ class ToolCalls:
 
     async def _ended(self, attempt: Attempt, invocation: Invocation, timeout_ms: int) -> Ended:
         self._running.add(invocation)
+        if self._abandoned:  # since the call began
+            invocation.abandon()
         try:
             ending = await invocation.ending(self._alarms, attempt.lease)
         finally:

@@ -65,6 +65,7 @@ class Course:
 
     async def run(self, work: Work) -> None:
         """Carry an intent to its end; one that is withdrawn or abandoned is left to the log."""
+        work.read_arguments()
         try:
             agreed = await self._agree(work)
         except (Withdrawn, Abandoned):

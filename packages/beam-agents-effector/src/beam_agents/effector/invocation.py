@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from beam_agents.effector.alarms import Alarms
 from beam_agents.effector.claims import Lease
+from beam_agents.effector.hosting import begin
 from beam_agents.effector.interruptions import Abandoned
 from beam_agents.effector.threads import Call, Threads
 
@@ -56,21 +57,30 @@ class Invocation:
         timeout_ms: How long it may take.
     """
 
-    __slots__ = ("_call", "_function", "_task", "_timeout_ms", "_verdict")
+    __slots__ = ("_call", "_ending", "_function", "_task", "_timeout_ms", "_verdict")
 
     def __init__(self, function: Callable[[], object], timeout_ms: int) -> None:
         self._function = function
         self._timeout_ms = timeout_ms
-        self._verdict: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self._ending: Ending | None = None
+        self._verdict: asyncio.Future[Ending]  # there once somebody has to wait for it
         self._task: asyncio.Task[Ended] | None = None
         self._call: Call[Ended] | None = None
 
-    def begin_on_loop(self) -> None:
-        """Call the function in a task of its own."""
-        self._begin_task(self._function)
+    async def begin_on_loop(self) -> Ended | None:
+        """Call the function, and return its end if it does not wait; else the task is its own."""
+        ended = await begin(self._contained(self._function))
+        if not isinstance(ended, asyncio.Task):
+            return ended
+        self._task = ended
+        self._verdict = asyncio.get_running_loop().create_future()
+        if self._ending is not None:  # it was quicker than we in our new task
+            self._verdict.set_result(self._ending)
+        return None
 
     def begin_on_thread(self, threads: Threads) -> None:
         """Call the function on a thread; the caller has taken a seat."""
+        self._verdict = asyncio.get_running_loop().create_future()
         self._call = threads.start(lambda: _called(self._function))
         self._call.ended.add_done_callback(self._thread_ended)
 
@@ -78,6 +88,8 @@ class Invocation:
         """Wait for the end, for the timeout, or for the end of the claim."""
         alarm = alarms.after(self._timeout_ms, self._time_is_up)
         lease.on_over = self._claim_is_over
+        if lease.over:  # since the call began
+            self._claim_is_over()
         try:
             return await self._verdict
         finally:
@@ -106,9 +118,6 @@ class Invocation:
             return None
         return self._task.result()
 
-    def _begin_task(self, function: Callable[[], object]) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._contained(function))
-
     async def _contained(self, function: Callable[[], object]) -> Ended:
         ending: Ended
         try:
@@ -129,7 +138,7 @@ class Invocation:
             _discard(ending.value)
         else:
             awaitable = ending.value
-            self._begin_task(lambda: awaitable)
+            self._task = asyncio.ensure_future(self._contained(lambda: awaitable))
 
     def _time_is_up(self) -> None:
         self._decide(TimedOut(self._timeout_ms))
@@ -140,8 +149,10 @@ class Invocation:
             self._decide(Stopped())
 
     def _decide(self, ending: Ending) -> None:
-        if not self._verdict.done():
-            self._verdict.set_result(ending)
+        if self._ending is None:
+            self._ending = ending
+            if hasattr(self, "_verdict") and not self._verdict.done():
+                self._verdict.set_result(ending)
 
     def _give_up(self) -> None:
         if self._task is not None:

@@ -65,7 +65,7 @@ class Phases:
         intent = self._verification.read(delivery)
         if isinstance(intent, Refused):
             return intent
-        return Work.of(delivery, intent)
+        return Work(delivery, intent)
 
     # --- 2. refuse-expired ------------------------------------------------------------------
     #

@@ -89,7 +89,7 @@ class EffectorService:
             probe=Probe() if probe is None else probe,
         )
         self._engine = Engine(self._ports, self._options, self._start)
-        self._lanes = Lanes(self._engine.course.run, start=self._start)
+        self._lanes = Lanes(self._engine.course.run, start=self._start_hosting)
         self._burials: set[asyncio.Task[None]] = set()
         self._tasks: Tasks | None = None
         self._opened = False
@@ -213,9 +213,15 @@ class EffectorService:
         await self._emptied()
 
     def _start(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._running().start(coroutine)
+
+    def _start_hosting(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        self._running().start_hosting(coroutine)
+
+    def _running(self) -> Tasks:
         if self._tasks is None:
             raise RuntimeError("the service does not run")
-        return self._tasks.start(coroutine)
+        return self._tasks
 
 
 async def _close(port: DedupStore | Sink | Source) -> None:

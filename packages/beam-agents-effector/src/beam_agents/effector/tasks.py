@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+from beam_agents.effector.hosting import hosted
+
+_T = TypeVar("_T")
 
 # A task that does not end when it is cancelled is left alone after this long.
 _CANCEL_S = 5.0
@@ -18,15 +22,26 @@ class Tasks:
     """
 
     def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def start(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start(self, coroutine: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
         """Start a task."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
+
+    def start_hosting(self, engine: Coroutine[Any, Any, None]) -> None:
+        """Start a task in which tools may begin; see `hosting.py`."""
+        self.start(hosted(engine, self._move))
+
+    def _move(self, engine: Coroutine[Any, Any, None]) -> None:
+        """Go on in another task: the present one is a tool's, and we hear of it no more."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - it is what moves
+        self._let_go(task)
+        self.start_hosting(engine)
 
     async def first(self, *coroutines: Coroutine[Any, Any, object]) -> None:
         """Wait until one of the coroutines ends, and cancel the others.
@@ -49,8 +64,7 @@ class Tasks:
 
     async def end(self, task: asyncio.Task[None]) -> None:
         """Cancel one task that has done its part."""
-        task.remove_done_callback(self._ended)
-        self._tasks.discard(task)
+        self._let_go(task)
         await self._cancel({task})
 
     async def end_all(self, *, but: Collection[asyncio.Task[None]] = ()) -> None:
@@ -62,8 +76,12 @@ class Tasks:
         if not self._failed.cancel() and not self._failed.cancelled():
             self._failed.exception()  # heard of, or too late to matter
 
+    def _let_go(self, task: asyncio.Task[Any]) -> None:
+        task.remove_done_callback(self._ended)
+        self._tasks.discard(task)
+
     @staticmethod
-    async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:
+    async def _cancel(tasks: Collection[asyncio.Task[Any]]) -> None:
         for task in tasks:
             task.cancel()
         if tasks:
@@ -72,14 +90,14 @@ class Tasks:
             if task.done():
                 _error(task)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         error = _error(task)
         if error is not None and not self._failed.done():
             self._failed.set_exception(error)
 
 
-def _error(task: asyncio.Task[None]) -> BaseException | None:
+def _error(task: asyncio.Task[Any]) -> BaseException | None:
     """Return why a task failed; asking for it also keeps asyncio from reporting it."""
     if task.cancelled():
         return RuntimeError(f"{task} was cancelled by something else")

@@ -26,8 +26,8 @@ class Work:
         intent: The verified intent.
         intent_id, entity_key, expires_at_ms: Of the intent; a message makes a new object
             each time that it is asked.
-        fingerprint: What the intent asks for, digested.
-        document: The arguments, read; None where they cannot be, for which they are refused.
+        fingerprint: What the intent asks for, digested; empty until its arguments are read.
+        document: The arguments; None where they cannot be read, for which they are refused.
         withdrawn: Nothing new may begin: no claim, no tool.
         token: Names the claim effort under way; empty between efforts.
         sent_ms: When that effort was first sent, on the monotonic clock.
@@ -56,20 +56,14 @@ class Work:
         "withdrawn",
     )
 
-    def __init__(
-        self,
-        delivery: Delivery,
-        intent: ToolIntent,
-        fingerprint: bytes,
-        document: Document | None = None,
-    ) -> None:
+    def __init__(self, delivery: Delivery, intent: ToolIntent) -> None:
         self.delivery = delivery
         self.intent = intent
         self.intent_id = intent.intent_id
         self.entity_key = intent.entity_key
         self.expires_at_ms = intent.expires_at_ms
-        self.fingerprint = fingerprint
-        self.document = document
+        self.fingerprint = b""
+        self.document: Document | None = None
         self.withdrawn = False
         self.token = ""
         self.sent_ms = 0
@@ -80,15 +74,18 @@ class Work:
         self._waiting_for: asyncio.Future[Any] | None = None
         self._ended_by: Interruption | None = None
 
-    @classmethod
-    def of(cls, delivery: Delivery, intent: ToolIntent) -> Work:
-        """Read the arguments, once for the digest and for the tool."""
+    def read_arguments(self) -> None:
+        """Read the arguments, once for the digest and for the tool.
+
+        When the intent's turn has come and not before: what waits stays small.
+        """
         try:
-            document = Document.read(intent.args_json)
+            self.document = Document.read(self.intent.args_json)
         except CanonicalJsonError:
-            return cls(delivery, intent, fingerprint(intent))
-        digest = fingerprint(intent, canonical_args=document.canonical)
-        return cls(delivery, intent, digest, document)
+            self.fingerprint = fingerprint(self.intent)
+        else:
+            canonical = self.document.canonical
+            self.fingerprint = fingerprint(self.intent, canonical_args=canonical)
 
     async def wait_for(self, future: asyncio.Future[_T]) -> _T:
         """Wait for something that may be given up at any time.
