@@ -327,6 +327,8 @@ class TestAWorkerCutOffFromTheStore:
             assert effector.results == []
             await effector.advance(LEASE_MS)
             assert [result.attempt for result in effector.results] == [3]
+            ours = [token for token in store.claims if token != OTHER]
+            assert len(ours) == len(set(ours)) > 2  # the lost one is not asked with again
 
 
 class TestAnUnansweredCompletion:
