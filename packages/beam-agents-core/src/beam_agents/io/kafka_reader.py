@@ -19,6 +19,7 @@ from beam_agents.io.records import InboundRecord
 _LOG = logging.getLogger(__name__)
 # How long a look waits for where it is, after the broker has thrown away what was to come.
 _POSITION_S = 1.0
+_RETRY_MS = 500
 
 
 class KafkaReader:
@@ -37,6 +38,7 @@ class KafkaReader:
         self._partition = TopicPartition(address.uri.topic, partition)
         self._group = address.uri.params.get("group")
         self._committing: Future[None] | None = None
+        self._told = -1
         self._next_offset = -1
         self._consumer: AIOKafkaConsumer
         self._cluster_id = ""
@@ -61,8 +63,10 @@ class KafkaReader:
         return kafka_thread.run(self._look(offset, limit, now_ms))
 
     def commit(self, next_offset: int) -> None:
-        """Tell the group how far it got, unless it is being told already."""
-        if self._group is not None and (self._committing is None or self._committing.done()):
+        """Tell the group how far it got, unless it knows or is being told already."""
+        if self._group is None or next_offset == self._told:
+            return
+        if self._committing is None or self._committing.done():
             self._committing = kafka_thread.submit(self._commit(next_offset))
 
     def close(self) -> None:
@@ -78,6 +82,8 @@ class KafkaReader:
             # What the topic no longer holds cannot be read; what it does hold can.
             auto_offset_reset="earliest",
             isolation_level="read_committed",
+            # There is one client for each partition, and each has its say while the broker is away.
+            retry_backoff_ms=_RETRY_MS,
         )
         try:
             await self._consumer.start()
@@ -140,6 +146,7 @@ class KafkaReader:
     async def _commit(self, next_offset: int) -> None:
         try:
             await self._consumer.commit({self._partition: next_offset})
+            self._told = next_offset
         except KafkaError as error:
             _LOG.warning("group %r does not hear how far it got: %s", self._group, error)
 

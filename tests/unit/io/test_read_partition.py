@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,8 +20,10 @@ from apache_beam.utils.timestamp import Duration, Timestamp
 from beam_agents.core.clock import EARLIEST_MS
 from beam_agents.core.errors import PipelineError
 from beam_agents.embedded import EmbeddedBus
-from beam_agents.io import ReadEvents, WriteRecords, unbounded
+from beam_agents.io import ReadEvents, WriteRecords, read_partition
 from beam_agents.io.address import TopicAddress
+from beam_agents.io.claims import Claims
+from beam_agents.io.errors import TopicUnavailable
 from beam_agents.io.logs import Look
 from beam_agents.io.open_readers import OpenReaders
 from beam_agents.io.records import InboundRecord, OutboundRecord
@@ -55,7 +58,7 @@ class ScriptedReader:
         self.is_closed = True
 
 
-class Claims(unbounded._Claims):
+class DeferredClaims(Claims):
     """What a runner gives to `process`: a tracker that can defer."""
 
     deferred: tuple[OffsetRange, Duration] | None = None
@@ -84,21 +87,30 @@ class Partition:
     )
     finalizer: Finalizer = field(default_factory=Finalizer)
     delay: Duration | None = None
+    is_away: bool = False
 
     def __post_init__(self) -> None:
-        self.dofn = unbounded.ReadPartition(TopicAddress("sqlite:///bus.sqlite?topic=a"))
-        self.dofn._readers = OpenReaders(lambda _: self.reader)
+        self.dofn = read_partition.ReadPartitionForGroup(
+            TopicAddress("sqlite:///bus.sqlite?topic=a&group=g")
+        )
 
     def bundle(self) -> list[tuple[bytes | None, int]]:
-        claims = Claims(OffsetRange(self.first, 2**62))
-        found = [
-            (each.value.value, each.timestamp.micros // 1000)
-            for each in self.dofn.process((0, 0), self.finalizer, claims, self.time_of_source)
-        ]
+        claims = DeferredClaims(OffsetRange(self.first, 2**62))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(read_partition, "OPEN_READERS", OpenReaders(lambda *_: self.open()))
+            found = [
+                (each.value.value, each.timestamp.micros // 1000)
+                for each in self.dofn.process((0, 0), self.finalizer, claims, self.time_of_source)
+            ]
         assert claims.deferred is not None
         rest, self.delay = claims.deferred
         self.first = rest.start
         return found
+
+    def open(self) -> ScriptedReader:
+        if self.is_away:
+            raise TopicUnavailable("the broker is away")
+        return self.reader
 
     @property
     def watermark_ms(self) -> int:
@@ -130,7 +142,7 @@ def test_an_idle_partition_is_looked_at_again_after_a_while() -> None:
     partition = Partition(ScriptedReader([look(next_offset=0, end_seen_ms=60_000)]))
 
     assert partition.bundle() == []
-    assert partition.delay == unbounded._LOOK_AGAIN
+    assert partition.delay == read_partition._LOOK_AGAIN
     assert partition.watermark_ms == 55_000
 
 
@@ -166,7 +178,7 @@ def test_a_log_with_holes_is_read_through() -> None:
 
 
 def test_a_bundle_ends_though_there_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unbounded, "_RECORDS_A_BUNDLE", 3)
+    monkeypatch.setattr(read_partition, "_RECORDS_A_BUNDLE", 3)
     partition = Partition(ScriptedReader([look(0, 1), look(2, 3), look(4)]))
 
     assert len(partition.bundle()) == 4
@@ -178,6 +190,7 @@ def test_a_group_hears_of_a_bundle_when_it_is_final() -> None:
     partition.bundle()
     assert partition.reader.committed == []
 
+    assert len(partition.finalizer.callbacks) == 1
     for callback in partition.finalizer.callbacks:
         callback()
 
@@ -185,7 +198,7 @@ def test_a_group_hears_of_a_bundle_when_it_is_final() -> None:
 
 
 def test_a_partition_is_never_split_into_offsets_that_nobody_has_written() -> None:
-    claims = unbounded._Claims(OffsetRange(0, 2**62))
+    claims = Claims(OffsetRange(0, 2**62))
     claims.try_claim(0)  # type: ignore[no-untyped-call]
 
     assert claims.try_split(0.5) is None
@@ -193,16 +206,29 @@ def test_a_partition_is_never_split_into_offsets_that_nobody_has_written() -> No
     assert not claims.is_bounded()
 
 
-def test_readers_are_kept_and_closed_when_they_are_no_longer_used(
+def test_a_partition_that_cannot_be_opened_waits_where_it_is() -> None:
+    partition = Partition(ScriptedReader([look(5)]), first=5, is_away=True)
+
+    assert partition.bundle() == []
+    assert (partition.first, partition.delay) == (5, read_partition._TRY_AGAIN)
+
+    partition.is_away = False
+    assert len(partition.bundle()) == 1
+
+
+def test_a_reader_is_the_processs_until_it_is_no_longer_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     opened: dict[int, ScriptedReader] = {}
-    readers = OpenReaders(lambda partition: opened.setdefault(partition, ScriptedReader()))
-    clock = iter([0.0, 30.0, 61.0])
+    readers = OpenReaders(lambda _, partition: opened.setdefault(partition, ScriptedReader()))
+    clock = iter([0.0, 30.0, 30.0, 61.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    address = TopicAddress("sqlite:///bus.sqlite?topic=a")
 
-    assert readers.reader(0) is not readers.reader(1)
-    readers.reader(1)
+    first = readers.reader(address, 0)
+    assert readers.reader(address, 1) is not first
+    assert readers.reader(pickle.loads(pickle.dumps(address)), 1) is opened[1]  # noqa: S301
+    readers.reader(address, 1)
     assert [opened[0].is_closed, opened[1].is_closed] == [True, False]
     readers.close()
     assert opened[1].is_closed
