@@ -319,7 +319,9 @@ def test_answers_still_arrive_while_a_resume_is_held() -> None:
             return Suspend(b"", timeout_ms=30_000, wait_for="any")
         if broken.pop(0):
             raise RuntimeError("bad release")
-        return Complete(b" ".join(each.payload for each in ctx.results.values()))
+        assert ctx.resume_result is not None  # still the one that ended the wait
+        payloads = [each.payload for each in (*ctx.results.values(), ctx.resume_result)]
+        return Complete(b" ".join(payloads))
 
     harness = AgentHarness(either)
     harness.event(KEY, b"e", at_ms=1_000)
@@ -328,7 +330,7 @@ def test_answers_still_arrive_while_a_resume_is_held() -> None:
     harness.result(harness.intents[0], b"1", at_ms=60_000)
     harness.retry(KEY, 0)
 
-    assert harness.outputs == [b"1 2"]
+    assert harness.outputs == [b"1 2 2"]
 
 
 def test_a_held_resume_is_shown_its_answers_as_they_came() -> None:
