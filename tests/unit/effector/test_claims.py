@@ -174,6 +174,26 @@ class TestAnEffort:
             assert len(set(slow.claims)) == 1
             assert [result.attempt for result in effector.results] == [1]
 
+    async def test_starts_no_tool_once_its_lease_is_over_whatever_took_so_long(
+        self, clock: SteppedClock
+    ) -> None:
+        class SlowToMark(FlakyStore):
+            silent = frozenset({"renew"})
+
+            async def mark_invoked(self, *args: Any, **kwargs: Any) -> bool:
+                marked = await super().mark_invoked(*args, **kwargs)
+                await clock.sleep(LEASE_MS)
+                return marked
+
+        gate = Gate(on_crash="fail")
+        gate.open()
+        slow = SlowToMark(clock=clock)
+        async with EffectorHarness(gate.registry, store=slow, clock=clock) as effector:
+            await effector.deliver(request())
+            await effector.advance(2 * LEASE_MS)
+            assert effector.calls("charge") == 0
+            assert [result.attempt for result in effector.results] == [2]
+
     async def test_counts_its_lease_from_its_first_call_which_may_be_the_one_that_was_granted(
         self, store: FlakyStore, clock: SteppedClock, gate: Gate
     ) -> None:
@@ -369,6 +389,20 @@ class TestAnUnansweredCompletion:
             gate.open()
             await effector.settle()
             assert [result.status for result in effector.results] == [Status.OK]
+
+    async def test_publishes_no_result_once_its_records_time_is_over(
+        self, store: FlakyStore, clock: SteppedClock
+    ) -> None:
+        gate = Gate(timeout_ms=3_600_000)
+        async with EffectorHarness(gate.registry, store=store, clock=clock) as effector:
+            await effector.deliver(request(ttl_ms=60_000))
+            await effector.advance(60_000 + 600_000)
+            store.forget_everything()
+            gate.open()
+            await effector.settle()
+            (result,) = effector.results
+            assert (result.status, result.outcome) == (Status.EXPIRED, Outcome.UNKNOWN)
+            assert (gate.left, effector.committed()) == ([0], 1)
 
     async def test_answers_unknown_where_a_flushed_store_gave_the_id_away(
         self, store: FlakyStore, clock: SteppedClock, gate: Gate

@@ -11,10 +11,24 @@ import pytest
 from beam_agents.effector.backends.memory_log import MemorySource, MemoryTopic
 from beam_agents.effector.backends.memory_store import MemoryStore
 from beam_agents.effector.config import EffectorOptions
+from beam_agents.effector.ports import Clock
 from beam_agents.effector.service import EffectorService
 from beam_agents.effector.testing.quiet import let_callbacks_run
 from beam_agents.effector.testing.stepped_clock import SteppedClock
 from tests.unit.effector.requests import Gate, request
+
+
+class ClockThatIsOff:
+    """Tells another time of day than the clock behind it."""
+
+    def __init__(self, clock: SteppedClock, *, by_ms: int) -> None:
+        self._clock = clock
+        self._by_ms = by_ms
+        self.monotonic_ms = clock.monotonic_ms
+        self.sleep = clock.sleep
+
+    def now_ms(self) -> int:
+        return self._clock.now_ms() + self._by_ms
 
 
 class Group:
@@ -26,14 +40,16 @@ class Group:
         self.intents = MemoryTopic("intents", partitions=partitions, clock=self.clock)
         self.results = MemoryTopic("results", clock=self.clock)
 
-    async def join(self, gate: Gate, source: MemorySource | None = None) -> EffectorService:
+    async def join(
+        self, gate: Gate, source: MemorySource | None = None, *, clock: Clock | None = None
+    ) -> EffectorService:
         service = EffectorService(
             registry=gate.registry,
             source=source or self.intents.source(),
             results=self.results.sink(),
             store=self.store,
             options=EffectorOptions(commit_interval_ms=0),
-            clock=self.clock,
+            clock=clock or self.clock,
         )
         self.last = asyncio.ensure_future(service.run())
         await let_callbacks_run()
@@ -87,6 +103,21 @@ async def test_the_new_owner_waits_for_a_tool_that_still_runs_elsewhere() -> Non
     assert group.intents.committed(1) == 1
     values = {record.value for record in group.results.partitions[0]}
     assert len(values) == 1
+    await end(first, second)
+
+
+@pytest.mark.parametrize("by_ms", [-600_000, 600_000])
+async def test_a_new_owner_whose_clock_is_ten_minutes_off_waits_as_well(by_ms: int) -> None:
+    group, first_gate, second_gate = Group(), Gate(), Gate()
+    first = await group.join(first_gate)
+    await group.send(1, key=b"A")
+    second = await group.join(second_gate, clock=ClockThatIsOff(group.clock, by_ms=by_ms))
+    await group.pass_ms(120_000)
+    assert (first_gate.entered, second_gate.entered) == ([1], [])
+    first_gate.open()
+    await group.pass_ms(3_000)
+    assert second_gate.entered == []
+    assert len({record.value for record in group.results.partitions[0]}) == 1
     await end(first, second)
 
 
