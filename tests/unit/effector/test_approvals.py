@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from beam_agents._protos import AgentEnvelope, ToolIntent
+from beam_agents.effector.backends.memory_store import MemoryStore
 from beam_agents.effector.errors import OperatorError
 from beam_agents.effector.phase import Phase
 from beam_agents.effector.testing.harness import EffectorHarness
@@ -197,6 +198,28 @@ class TestGrants:
             await effector.deliver(intent)
             await effector.settle()
             assert [result.status for result in effector.results] == [Status.OK]
+
+    @pytest.mark.parametrize("later_ms", [600_000, -600_000], ids=["grant", "intent"])
+    async def test_the_use_of_a_grant_is_kept_beyond_the_later_of_both_deadlines(
+        self, later_ms: int
+    ) -> None:
+        kept_until: list[int] = []
+
+        class Noting(MemoryStore):
+            async def redeem(self, grant_id: str, intent_id: str, *, keep_until_ms: int) -> bool:
+                kept_until.append(keep_until_ms)
+                return await super().redeem(grant_id, intent_id, keep_until_ms=keep_until_ms)
+
+        clock = SteppedClock()
+        intent = granted()
+        intent.approval.CopyFrom(grant(expires_at_ms=intent.expires_at_ms + later_ms))
+        async with EffectorHarness(
+            TOOLS, approval_keys=APPROVERS, store=Noting(clock=clock), clock=clock
+        ) as effector:
+            await effector.deliver(intent)
+            await effector.settle()
+            assert [result.status for result in effector.results] == [Status.OK]
+        assert kept_until == [intent.expires_at_ms + max(later_ms, 0) + 600_000]
 
     @pytest.mark.parametrize("mode", ["off", "permissive"])
     async def test_tools_that_need_grants_are_not_served_where_anybody_could_write_one(
