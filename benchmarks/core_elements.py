@@ -29,14 +29,15 @@ async def refund(ctx: ActivationContext) -> Complete | Suspend:
 
 def suspensions(count: int, per_key: int) -> Source:
     """Half events, half the results that resume what they began, in turn."""
-    keys = sorted({key for key, _ in events(count, per_key)()})
-    ids = [intent_id_for(key, seq, 0) for key in keys for seq in range(per_key // 2)]
 
     def source() -> Iterator[Keyed]:
         for index, (key, event) in enumerate(events(count, per_key)()):
             seq = index % per_key // 2
             if index % 2:
-                result = ToolResult(intent_id=ids[index // 2], seq=seq, status=ToolResult.OK)
+                # Made here: a list of ids is pickled into the pipeline, which slows the floor down.
+                result = ToolResult(
+                    intent_id=intent_id_for(key, seq, 0), seq=seq, status=ToolResult.OK
+                )
                 event = AgentEnvelope(
                     entity_key=key, event_time_ms=NOW_MS + index, tool_result=result
                 )
