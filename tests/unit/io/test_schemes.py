@@ -96,6 +96,7 @@ def test_credentials_are_asked_for_where_they_are_needed() -> None:
     [
         ("sqlite:///bus.sqlite", "topic=name"),
         ("memory://events", "supported are sqlite://"),
+        ("pubsub://project/events", "apply Beam's ReadFromPubSub"),
         ("sqlite:///bus.sqlite?topic=a&idle_after=5", r"unknown parameters \['idle_after'\]"),
         ("sqlite:///bus.sqlite?topic=a&idle_after_ms=soon", "milliseconds, not 'soon'"),
         ("sqlite:///bus.sqlite?topic=a&idle_after_ms=-1", "milliseconds, not '-1'"),
@@ -109,7 +110,7 @@ def test_a_topic_that_cannot_be_read_is_refused_where_it_is_named(uri: str, comp
 @pytest.mark.parametrize(
     ("uri", "complaint"),
     [
-        ("pubsub://project/events", "supported are sqlite://"),
+        ("memory://events", "supported are sqlite://"),
         ("sqlite:///bus.sqlite?topic=a&group=g", "known are: none"),
         ("kafka://alice:secret@broker:9092/events", r"'kafka://\*\*\*@broker"),
     ],

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import NoReturn
 
 from beam_agents.core.errors import PipelineError
 from beam_agents.intents.topics import TopicUri, UriError, mask_uri
@@ -25,6 +26,7 @@ class Scheme:
         partitions: Lists the partitions of a topic.
         reader: Opens one of them.
         writer: Opens a topic for writing.
+        instead: What reads its topics, where we do not.
         client: The module of the client library, and the extra that installs it.
     """
 
@@ -32,6 +34,7 @@ class Scheme:
     reader: Callable[[TopicAddress, int], LogReader]
     writer: Callable[[TopicAddress], TopicWriter]
     client: tuple[str, str] | None = None
+    instead: str = ""
 
 
 def check_reader(text: str) -> str:
@@ -41,7 +44,10 @@ def check_reader(text: str) -> str:
         UriError: Saying what is supported.
         PipelineError: An extra is missing.
     """
-    idle_after_ms(_checked(text, READER_PARAMS))
+    uri = _checked(text, READER_PARAMS)
+    idle_after_ms(uri)
+    if instead := _SCHEMES[uri.scheme].instead:
+        raise UriError(f"{mask_uri(text)!r} can be written only; to read it, {instead}")
     return text
 
 
@@ -92,12 +98,19 @@ def _checked(text: str, params: tuple[str, ...]) -> TopicUri:
     if unknown:
         known = ", ".join(params) or "none"
         raise UriError(f"{mask_uri(text)!r} has unknown parameters {unknown}; known are: {known}")
-    if scheme.client is not None and find_spec(scheme.client[0]) is None:
+    if scheme.client is not None and not _is_installed(scheme.client[0]):
         extra = scheme.client[1]
         raise PipelineError(
             f"{uri.scheme}:// needs the extra {extra!r}: pip install 'beam-agents-core[{extra}]'"
         )
     return uri
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its parent is not there, either
+        return False
 
 
 def _scheme(address: TopicAddress) -> Scheme:
@@ -122,9 +135,26 @@ def _kafka_writer(address: TopicAddress) -> TopicWriter:
     return KafkaWriter(address)
 
 
+def _unread(*_: object) -> NoReturn:
+    raise TypeError("check_reader lets no such topic pass")
+
+
+def _pubsub_writer(address: TopicAddress) -> TopicWriter:
+    from beam_agents.io.pubsub_writer import PubsubWriter
+
+    return PubsubWriter(address)
+
+
 _SCHEMES: Mapping[str, Scheme] = {
     "sqlite": Scheme(sqlite.partitions, sqlite.SqliteReader, sqlite.SqliteWriter),
     "kafka": Scheme(_kafka_partitions, _kafka_reader, _kafka_writer, client=("aiokafka", "kafka")),
+    "pubsub": Scheme(
+        _unread,
+        _unread,
+        _pubsub_writer,
+        client=("google.cloud.pubsub_v1", "pubsub"),
+        instead="apply Beam's ReadFromPubSub and one of our …ToEnvelopes",
+    ),
 }
 _writers: dict[str, TopicWriter] = {}
 _opening = threading.Lock()
