@@ -52,7 +52,9 @@ async def answered_ms(hosts: Hosts, load: list[ToolIntent]) -> list[float]:
 @asynccontextmanager
 async def bare_loop(hosts: Hosts) -> AsyncIterator[None]:
     """Answer each intent from topic to topic, with no store and no tool."""
-    reader = AIOKafkaConsumer(hosts.intents, bootstrap_servers=hosts.kafka)
+    reader = AIOKafkaConsumer(
+        hosts.intents, bootstrap_servers=hosts.kafka, auto_offset_reset="earliest"
+    )
     writer = producer(hosts.kafka)
     async with reader, writer:
         loop = asyncio.ensure_future(_echo(reader, writer, hosts.results))

@@ -128,6 +128,19 @@ async def test_without_renewal_no_lease_is_renewed(
         assert [result.status for result in effector.results] == [Status.ERROR]
 
 
+class SlowToMark(FlakyStore):
+    """Answers to a mark after a whole lease."""
+
+    def __init__(self, clock: SteppedClock) -> None:
+        super().__init__(clock=clock)
+        self._sleep = clock.sleep
+
+    async def mark_invoked(self, *args: Any, **kwargs: Any) -> bool:
+        marked = await super().mark_invoked(*args, **kwargs)
+        await self._sleep(LEASE_MS)
+        return marked
+
+
 class TestAnEffort:
     async def test_repeats_its_call_under_one_token_until_it_is_answered(
         self, store: FlakyStore, clock: SteppedClock, gate: Gate
@@ -177,22 +190,27 @@ class TestAnEffort:
     async def test_starts_no_tool_once_its_lease_is_over_whatever_took_so_long(
         self, clock: SteppedClock
     ) -> None:
-        class SlowToMark(FlakyStore):
-            silent = frozenset({"renew"})
-
-            async def mark_invoked(self, *args: Any, **kwargs: Any) -> bool:
-                marked = await super().mark_invoked(*args, **kwargs)
-                await clock.sleep(LEASE_MS)
-                return marked
-
         gate = Gate(on_crash="fail")
         gate.open()
-        slow = SlowToMark(clock=clock)
+        slow = SlowToMark(clock)
+        slow.silent = frozenset({"renew"})
         async with EffectorHarness(gate.registry, store=slow, clock=clock) as effector:
             await effector.deliver(request())
             await effector.advance(2 * LEASE_MS)
             assert effector.calls("charge") == 0
             assert [result.attempt for result in effector.results] == [2]
+
+    async def test_starts_no_tool_once_its_deadline_has_come_whatever_took_so_long(
+        self, clock: SteppedClock
+    ) -> None:
+        gate = Gate(on_crash="fail")
+        gate.open()
+        slow = SlowToMark(clock)
+        async with EffectorHarness(gate.registry, store=slow, clock=clock) as effector:
+            await effector.deliver(request(ttl_ms=LEASE_MS))
+            await effector.advance(LEASE_MS)
+            assert effector.calls("charge") == 0
+            assert [result.status for result in effector.results] == [Status.EXPIRED]
 
     async def test_counts_its_lease_from_its_first_call_which_may_be_the_one_that_was_granted(
         self, store: FlakyStore, clock: SteppedClock, gate: Gate
@@ -241,6 +259,26 @@ class TestAWorkerCutOffFromTheStore:
             await effector.advance(record.lease_until_ms - effector.now_ms - 1)
             assert gate.cancelled == 1
             assert effector.results == []
+
+    async def test_counts_its_lease_from_before_the_last_renewal_was_sent(
+        self, clock: SteppedClock, gate: Gate
+    ) -> None:
+        class SlowToRenewOnce(FlakyStore):
+            async def renew(self, *args: Any, **kwargs: Any) -> Any:
+                answer = await super().renew(*args, **kwargs)
+                self.silent = frozenset({"renew"})
+                await clock.sleep(8_000)
+                return answer
+
+        slow = SlowToRenewOnce(clock=clock)
+        async with EffectorHarness(
+            gate.registry, store=slow, clock=clock, tool_timeout_ms=10 * LEASE_MS
+        ) as effector:
+            await effector.deliver(request())
+            await effector.advance(LEASE_MS // 3 + LEASE_MS - LEASE_MS // 10 - 1)
+            assert gate.cancelled == 0
+            await effector.advance(1)
+            assert gate.cancelled == 1
 
     async def test_runs_the_intent_again_under_a_new_claim_when_the_store_is_back(
         self, store: FlakyStore, clock: SteppedClock, gate: Gate

@@ -166,3 +166,13 @@ def test_a_newer_record_says_what_to_do() -> None:
         "the dedup record 'i-1' has version 7, and this release reads version 1: "
         "upgrade this worker"
     )
+
+
+def test_a_use_of_a_grant_that_has_ended_counts_for_nobody_though_it_is_still_there() -> None:
+    ended = dedup.GrantRecord("first", 100)
+
+    assert dedup.redeem(ended, 99, "second", keep_until_ms=200) == (ended, False)
+    assert dedup.redeem(ended, 100, "second", keep_until_ms=200) == (
+        dedup.GrantRecord("second", 200),
+        True,
+    )
