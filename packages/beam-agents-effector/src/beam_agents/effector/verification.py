@@ -70,6 +70,7 @@ class Verification:
         return Refused(_REASONS[type(verified)])
 
 
+_TYPES = (None, ToolIntent.DESCRIPTOR.name)
 _REASONS = {UnknownKey: "unknown_key", Forged: "forged"}
 
 
@@ -78,7 +79,7 @@ def _decoded(delivery: Delivery) -> ToolIntent | Refused:
         return Refused("null")
     if not delivery.value:
         return Refused("empty")  # zero bytes parse as a message of defaults
-    if declared_type(delivery.headers) not in (None, ToolIntent.DESCRIPTOR.name):
+    if declared_type(delivery.headers) not in _TYPES:
         return Refused("wrong_type")
     try:
         intent = ToolIntent.FromString(delivery.value)
