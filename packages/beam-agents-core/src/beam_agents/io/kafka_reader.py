@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import Future
+from contextlib import suppress
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
@@ -20,6 +21,7 @@ _LOG = logging.getLogger(__name__)
 # How long a look waits for where it is, after the broker has thrown away what was to come.
 _POSITION_S = 1.0
 _RETRY_MS = 500
+_CLOSE_S = 5.0
 
 
 class KafkaReader:
@@ -37,8 +39,8 @@ class KafkaReader:
         self._address = address
         self._partition = TopicPartition(address.uri.topic, partition)
         self._group = address.uri.params.get("group")
-        self._committing: Future[None] | None = None
-        self._told = -1
+        self._telling: Future[None] | None = None
+        self._told = self._to_tell = -1
         self._next_offset = -1
         self._consumer: AIOKafkaConsumer
         self._cluster_id = ""
@@ -63,15 +65,14 @@ class KafkaReader:
         return kafka_thread.run(self._look(offset, limit, now_ms))
 
     def commit(self, next_offset: int) -> None:
-        """Tell the group how far it got, unless it knows or is being told already."""
-        if self._group is None or next_offset == self._told:
-            return
-        if self._committing is None or self._committing.done():
-            self._committing = kafka_thread.submit(self._commit(next_offset))
+        """Tell the group how far it got; what comes while it is being told is told next."""
+        self._to_tell = next_offset
+        if self._group is not None and (self._telling is None or self._telling.done()):
+            self._telling = kafka_thread.submit(self._tell())
 
     def close(self) -> None:
         """Let go of the connection."""
-        kafka_thread.run(self._consumer.stop())
+        kafka_thread.run(self._close())
 
     async def _open(self) -> None:
         arguments = await client_arguments(self._address)
@@ -94,6 +95,12 @@ class KafkaReader:
             if isinstance(error, KafkaError):
                 raise self._unavailable(error) from error
             raise
+
+    async def _close(self) -> None:
+        if self._telling is not None:
+            await asyncio.wait({asyncio.wrap_future(self._telling)}, timeout=_CLOSE_S)
+        with suppress(asyncio.TimeoutError, KafkaError):
+            await asyncio.wait_for(self._consumer.stop(), _CLOSE_S)
 
     async def _first_offset(self) -> int:
         try:
@@ -143,10 +150,11 @@ class KafkaReader:
         seen_ms: int | None = self._consumer.last_poll_timestamp(self._partition)
         return seen_ms
 
-    async def _commit(self, next_offset: int) -> None:
+    async def _tell(self) -> None:
         try:
-            await self._consumer.commit({self._partition: next_offset})
-            self._told = next_offset
+            while self._told != (next_offset := self._to_tell):
+                await self._consumer.commit({self._partition: next_offset})
+                self._told = next_offset
         except KafkaError as error:
             _LOG.warning("group %r does not hear how far it got: %s", self._group, error)
 
