@@ -39,7 +39,8 @@ def registry(function: Callable[..., Any], **options: Any) -> ToolRegistry:
     @tool(side_effect=True)
     async def fine() -> None: ...
 
-    return ToolRegistry(tool(name="charge", side_effect=True, **options)(function), fine)
+    charge: Callable[..., Any] = tool(name="charge", side_effect=True, **options)
+    return ToolRegistry(charge(function), fine)
 
 
 async def run(tools: ToolRegistry, **settings: Any) -> tuple[EffectorHarness, ToolResult]:
