@@ -33,7 +33,7 @@ from beam_agents.effector.testing.store_bench import (
     StoreBench,
 )
 from beam_agents.effector.testing.store_contract import DedupStoreContract
-from tests.contract.bigtable_tables import INSTANCE, PROJECT, Tables
+from tests.bigtable_tables import INSTANCE, PROJECT, Tables
 from tests.contract.store_benches import MemoryBench
 from tests.contract.store_differential import Step, agree, step_sequences
 

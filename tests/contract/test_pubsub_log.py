@@ -23,8 +23,8 @@ from beam_agents.effector.testing.log_contract import (
     SinkContract,
     SourceContract,
 )
-from tests.contract.pubsub_topics import PROJECT, Topics
 from tests.fault_proxy import Fault, FaultProxy
+from tests.pubsub_topics import PROJECT, Topics
 
 LEASE_MS = 10_000
 
