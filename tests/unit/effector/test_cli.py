@@ -82,7 +82,7 @@ def test_help_loads_neither_beam_nor_pydantic_nor_any_client() -> None:
     )
     loaded = {name.partition(".")[0] for name in json.loads(answer.stdout.splitlines()[-1])}
 
-    clients = {"aiohttp", "aiokafka", "prometheus_client", "redis"}
+    clients = {"aiohttp", "aiokafka", "google", "grpc", "prometheus_client", "redis"}
     assert loaded.isdisjoint({"apache_beam", "pydantic", "asyncio", "rich", *clients})
 
 
