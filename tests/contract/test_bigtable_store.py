@@ -36,6 +36,7 @@ from beam_agents.effector.testing.store_contract import DedupStoreContract
 from tests.bigtable_tables import INSTANCE, PROJECT, Tables
 from tests.contract.store_benches import MemoryBench
 from tests.contract.store_differential import Step, agree, step_sequences
+from tests.fault_proxy import Fault, FaultProxy
 
 START_MS = 1_700_000_000_000
 SKEW_MS = 5_000
@@ -344,6 +345,31 @@ async def test_a_closed_store_is_unavailable(bench: BigtableBench) -> None:
 
     with pytest.raises(StoreUnavailable):
         await store.lookup("i")
+
+
+async def test_a_connection_that_stays_silent_is_given_up(
+    table: TableName, bigtable_emulator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, _, port = bigtable_emulator.partition(":")
+    async with FaultProxy(host, int(port)) as proxy:
+        monkeypatch.setenv("BIGTABLE_EMULATOR_HOST", f"127.0.0.1:{proxy.port}")
+        silent = BigtableTable(table, 200)
+        await silent.open()
+        first = silent._client
+        proxy.fault = Fault.BLACKHOLE
+        while silent._client is first:
+            with pytest.raises(StoreUnavailable):
+                await silent.read(b"key")
+        proxy.fault = Fault.NONE
+        proxy.reset()  # what the new one sent so far is lost
+
+        while True:
+            try:
+                assert await silent.read(b"key") is None
+                break
+            except StoreUnavailable:
+                await asyncio.sleep(0.05)
+        await silent.aclose()
 
 
 async def _cell_dates(name: TableName, prefix: str) -> dict[str, set[int]]:

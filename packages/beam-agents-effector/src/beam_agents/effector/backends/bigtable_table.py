@@ -49,6 +49,9 @@ _US_PER_MS = 1_000
 # Enough to keep Bigtable busy. Without a bound, the last of a thousand renewals would use up
 # its time on waiting for the others.
 _TRIPS_IN_FLIGHT = 100
+# So many timeouts without an answer, and the connection is taken for dead: one that a firewall
+# forgot would be waited for, for a quarter of an hour.
+_TIMEOUTS_OF_SILENCE = 4
 _LATEST = RowFilterChain(filters=[FamilyNameRegexFilter(FAMILY), CellsColumnLimitFilter(1)])
 
 
@@ -79,6 +82,8 @@ class BigtableTable:
         self._trips = asyncio.Semaphore(_TRIPS_IN_FLIGHT)
         self._client: BigtableDataClientAsync | None = None
         self._table: TableAsync | None = None
+        self._answered_s = 0.0
+        self._retired: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Connect, and write a row that is of no use, in the way in which all are written.
@@ -88,10 +93,7 @@ class BigtableTable:
             StoreUnavailable: Bigtable does not answer.
         """
         try:
-            self._client = _client(self._name.project)
-            self._table = self._client.get_table(
-                self._name.instance, self._name.table, app_profile_id=self._name.app_profile
-            )
+            self._connect()
             # Of no age, so that garbage collection takes it next time.
             await self._check_and_mutate(_PROBE, BlockAllFilter(True), {RECORD: b""}, 0)
         except _SILENT as error:
@@ -110,7 +112,8 @@ class BigtableTable:
                     key, row_filter=_LATEST, operation_timeout=self._timeout_s, retryable_errors=()
                 )
         except _SILENT as error:
-            raise self._unavailable(error) from error
+            raise self._silence(error) from error
+        self._heard()
         return row and {cell.qualifier.decode(): cell.value for cell in row}
 
     async def swap(
@@ -131,14 +134,43 @@ class BigtableTable:
         try:
             matched = await self._check_and_mutate(key, as_read, cells, timestamp_ms)
         except _SILENT as error:
-            raise self._unavailable(error) from error
+            raise self._silence(error) from error
+        self._heard()
         return matched is (stamp is not None)
 
     async def aclose(self) -> None:
         """Disconnect."""
+        for task in self._retired:
+            task.cancel()
         client, self._client, self._table = self._client, None, None
         if client is not None:
             await client.close()
+
+    def _connect(self) -> None:
+        self._client = _client(self._name.project)
+        self._table = self._client.get_table(
+            self._name.instance, self._name.table, app_profile_id=self._name.app_profile
+        )
+        self._heard()
+
+    def _heard(self) -> None:
+        self._answered_s = asyncio.get_running_loop().time()
+
+    def _silence(self, error: BaseException) -> StoreUnavailable:
+        """Connect anew where nothing was heard for long; say that there is no answer."""
+        silent_s = asyncio.get_running_loop().time() - self._answered_s
+        client = self._client
+        if client is not None and silent_s > _TIMEOUTS_OF_SILENCE * self._timeout_s:
+            self._connect()
+            task = asyncio.ensure_future(self._retire(client))
+            self._retired.add(task)
+            task.add_done_callback(self._retired.discard)
+        return self._unavailable(error)
+
+    async def _retire(self, client: BigtableDataClientAsync) -> None:
+        # Closing cancels the calls that are under way: by then none is.
+        await asyncio.sleep(2 * self._timeout_s)
+        await client.close()
 
     async def _check_and_mutate(
         self, key: bytes, expected: RowFilter | None, cells: Mapping[str, bytes], timestamp_ms: int
