@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from beam_agents._protos import ActivationErrorRecord, ActivationTrace, Completion, ToolIntent
@@ -13,6 +13,7 @@ from beam_agents.core.activation import ActivationEngine
 from beam_agents.core.bundle import Input, KeySession, run_together
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.emissions import Outgoing
+from beam_agents.core.metrics import Metric
 from beam_agents.core.slots import Slots
 from beam_agents.core.state import decode
 from tests.unit.core.engine_reference import Happening, place_of
@@ -45,7 +46,7 @@ class Subject:
         for session in sessions:
             if (cell := session.changed_cell()) is not None:
                 self.cells[session.key] = cell
-        return {each.key: [emission for _, emission in each.take()] for each in sessions}
+        return {each.key: list(_leaving(each)) for each in sessions}
 
     def die(self, inboxes: Mapping[bytes, Sequence[Input]], at_point: int) -> bool:
         """Run one bundle until its worker dies at that point of a run, if it gets there."""
@@ -68,6 +69,14 @@ class Subject:
             session.inbox.extend((None, item) for item in items)
             sessions.append(session)
         return sessions
+
+
+def _leaving(session: KeySession[None]) -> Iterator[Outgoing]:
+    """Yield what the session emitted, without what is only counted."""
+    for _, emissions in session.take():
+        for emission in emissions:
+            if not isinstance(emission, Metric):
+                yield emission
 
 
 def happening_of(emission: Outgoing) -> Happening | None:
