@@ -9,7 +9,7 @@ import grpc
 from google.pubsub_v1 import PublisherAsyncClient, SubscriberAsyncClient
 from google.pubsub_v1.services.publisher.transports import PublisherGrpcAsyncIOTransport
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcAsyncIOTransport
-from google.pubsub_v1.types import PubsubMessage, Subscription
+from google.pubsub_v1.types import DeadLetterPolicy, PubsubMessage, Subscription
 
 PROJECT = "beam-agents"
 _MOST = 1_000
@@ -30,13 +30,26 @@ class Topics:
     async def create(self, topic: str) -> None:
         await self._publisher.create_topic(name=_topic(topic))
 
-    async def subscribe(self, subscription: str, topic: str, *, ordered: bool = True) -> None:
+    async def subscribe(
+        self,
+        subscription: str,
+        topic: str,
+        *,
+        ordered: bool = True,
+        dead_letter_topic: str | None = None,
+    ) -> None:
+        policy = None
+        if dead_letter_topic is not None:
+            policy = DeadLetterPolicy(
+                dead_letter_topic=_topic(dead_letter_topic), max_delivery_attempts=5
+            )
         await self._subscriber.create_subscription(
             Subscription(
                 name=_subscription(subscription),
                 topic=_topic(topic),
                 enable_message_ordering=ordered,
                 ack_deadline_seconds=10,
+                dead_letter_policy=policy,
             )
         )
 

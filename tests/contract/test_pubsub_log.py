@@ -262,6 +262,21 @@ async def test_a_subscription_without_order_is_refused(log_bench: PubsubLogBench
         await source.open(lambda _: None)
 
 
+async def test_a_subscription_that_takes_intents_away_is_warned_of(
+    log_bench: PubsubLogBench, caplog: pytest.LogCaptureFixture
+) -> None:
+    await log_bench.topics.create(f"{log_bench.topic}-dead")
+    await log_bench.topics.subscribe(
+        f"{log_bench.topic}-policy", log_bench.topic, dead_letter_topic=f"{log_bench.topic}-dead"
+    )
+    source = PubsubSource(PROJECT, f"{log_bench.topic}-policy")
+
+    await source.open(lambda _: None)
+
+    assert "after 5 deliveries, without a result" in caplog.text
+    await source.aclose()
+
+
 async def test_a_subscription_that_is_deleted_ends_the_source(log_bench: PubsubLogBench) -> None:
     member = await Member.join(log_bench.source())
     await log_bench.topics.unsubscribe(f"{log_bench.topic}-group")
