@@ -189,6 +189,7 @@ async def test_a_broken_stream_is_opened_again(
     member = await Member.join(log_bench.source())
     await member.fetch(1)
     behind_a_proxy.reset()
+    await _healthy(member)  # though no message came
     fetch = asyncio.ensure_future(member.fetch(1))
 
     # Some are lost on the old stream: the emulator gives them to others after their lease.
@@ -310,3 +311,11 @@ async def _published(sink: PubsubSink, value: bytes) -> None:
             return await sink.publish(key=b"acct-1", value=value)
         except SinkUnavailable:
             await asyncio.sleep(0.1)  # the client waits before it connects anew
+
+
+async def _healthy(member: Member) -> None:
+    while True:
+        try:
+            return await member.source.check()
+        except BackendUnavailable:
+            await asyncio.sleep(0.1)

@@ -185,6 +185,7 @@ class PubsubSource:
         """
         wait_ms = _FIRST_WAIT_MS
         while True:
+            self._obstacle = None
             self._stream = PubsubStream(
                 self._opened(),
                 self._path,
@@ -193,7 +194,7 @@ class PubsubSource:
             )
             try:
                 async for messages in self._stream.batches():
-                    self._obstacle, wait_ms = None, _FIRST_WAIT_MS
+                    wait_ms = _FIRST_WAIT_MS
                     self._receive(messages)
             except SILENT as error:
                 self._obstacle = self._closed_to_us(error)
