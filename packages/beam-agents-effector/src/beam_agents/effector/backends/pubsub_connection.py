@@ -19,6 +19,7 @@ from google.auth.exceptions import GoogleAuthError
 from google.pubsub_v1 import PublisherAsyncClient, SubscriberAsyncClient
 from google.pubsub_v1.services.publisher.transports import PublisherGrpcAsyncIOTransport
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcAsyncIOTransport
+from google.pubsub_v1.types import Subscription
 
 from beam_agents.effector.errors import (
     BackendUnavailable,
@@ -53,6 +54,30 @@ async def publisher() -> PublisherAsyncClient:
 async def subscriber() -> SubscriberAsyncClient:
     """Make a client that subscribes; raises as `publisher` does."""
     return SubscriberAsyncClient(transport=SubscriberGrpcAsyncIOTransport(channel=await _channel()))
+
+
+async def readable_subscription(client: SubscriberAsyncClient, path: str) -> Subscription:
+    """Look a subscription up that is to be read in the order of each key.
+
+    Raises:
+        BackendUnavailable: Pub/Sub does not answer.
+        TopicMissing: There is no such subscription.
+        OperatorError: It keeps no order, has no topic, or is not for us.
+    """
+    try:
+        found = await client.get_subscription(
+            subscription=path, retry=None, timeout=ANSWER_TIMEOUT_S
+        )
+    except SILENT as error:
+        raise closed_to_us("subscription", path, error) from error
+    if found.topic == "_deleted-topic_":
+        raise OperatorError(f"the topic of the subscription {path!r} was deleted")
+    if not found.enable_message_ordering:
+        raise OperatorError(
+            f"the subscription {path!r} does not keep the order of a key, and cannot be "
+            f"changed: create another one with message ordering enabled"
+        )
+    return found
 
 
 def closed_to_us(what: str, name: str, error: BaseException) -> EffectorError:

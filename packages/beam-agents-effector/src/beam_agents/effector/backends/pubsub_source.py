@@ -17,13 +17,14 @@ from beam_agents.effector.backends.pubsub_connection import (
     FATAL,
     SILENT,
     closed_to_us,
+    readable_subscription,
     subscriber,
 )
 from beam_agents.effector.backends.pubsub_held import HeldMessages
 from beam_agents.effector.backends.pubsub_messages import from_message
 from beam_agents.effector.backends.pubsub_stream import PubsubStream
 from beam_agents.effector.clock import SystemClock
-from beam_agents.effector.errors import BackendUnavailable, EffectorError, OperatorError
+from beam_agents.effector.errors import BackendUnavailable, EffectorError
 from beam_agents.effector.ports import Clock, Delivery
 
 DEFAULT_LEASE_MS = 30_000
@@ -91,10 +92,17 @@ class PubsubSource:
         self._on_lost = on_lost
         self._client = await subscriber()
         try:
-            await self._check_subscription()
+            found = await readable_subscription(self._client, self._path)
         except BaseException:
             await self._disconnect()
             raise
+        if found.dead_letter_policy.dead_letter_topic:
+            _LOG.warning(
+                "the subscription %r moves an intent to %r after %d deliveries, without a result",
+                self._path,
+                found.dead_letter_policy.dead_letter_topic,
+                found.dead_letter_policy.max_delivery_attempts,
+            )
         self._tasks = [asyncio.ensure_future(self._pull()), asyncio.ensure_future(self._keep())]
         for task in self._tasks:
             task.add_done_callback(lambda _: self._some.set())
@@ -156,10 +164,10 @@ class PubsubSource:
 
     async def check(self) -> None:
         """Raise what keeps the subscription from being read, if anything does."""
-        self._opened()
+        client = self._opened()
         if self._obstacle is not None:
             raise self._obstacle
-        await self._check_subscription()
+        await readable_subscription(client, self._path)
 
     async def aclose(self) -> None:
         """Commit once more, and hand back at once what is not finished."""
@@ -285,28 +293,6 @@ class PubsubSource:
             )
 
     # --- the connection ----------------------------------------------------------------------
-
-    async def _check_subscription(self) -> None:
-        try:
-            found = await self._opened().get_subscription(
-                subscription=self._path, retry=None, timeout=ANSWER_TIMEOUT_S
-            )
-        except SILENT as error:
-            raise self._closed_to_us(error) from error
-        if found.topic == "_deleted-topic_":
-            raise OperatorError(f"the topic of the subscription {self._path!r} was deleted")
-        if not found.enable_message_ordering:
-            raise OperatorError(
-                f"the subscription {self._path!r} does not keep the order of a key, and cannot "
-                f"be changed: create another one with message ordering enabled"
-            )
-        if found.dead_letter_policy.dead_letter_topic:
-            _LOG.warning(
-                "the subscription %r moves an intent to %r after %d deliveries, without a result",
-                self._path,
-                found.dead_letter_policy.dead_letter_topic,
-                found.dead_letter_policy.max_delivery_attempts,
-            )
 
     async def _disconnect(self) -> None:
         client, self._client = self._client, None
