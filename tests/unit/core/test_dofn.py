@@ -10,11 +10,10 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 from apache_beam.internal import pickler
-from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.timestamp import Timestamp
-from apache_beam.utils.windowed_value import WindowedValue
 
 from beam_agents._protos import AgentEnvelope
+from beam_agents._protos.state_pb2 import EnvelopeBatch
 from beam_agents.core.agent import Agent, Complete
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.context import ActivationContext
@@ -47,9 +46,6 @@ class Kept:
     def _note(self, call: str) -> None:
         self.calls.append(call)
         self.threads.add(threading.get_ident())
-
-
-CAUSE = WindowedValue(None, 0, (GlobalWindow(),))
 
 
 class Gauge:
@@ -99,7 +95,8 @@ def run_bundle(dofn: RunAgentDoFn, *keys: bytes) -> None:
 
 
 def process(dofn: RunAgentDoFn, kept: Kept, envelope: AgentEnvelope) -> None:
-    dofn.process((envelope.entity_key, envelope), CAUSE, kept, kept)
+    stamped = EnvelopeBatch(envelopes=[envelope], timestamps_us=[envelope.event_time_ms * 1000])
+    dofn.process((envelope.entity_key, stamped), kept, kept)
 
 
 def test_a_key_is_read_once_and_written_once_a_bundle_on_the_bundles_thread() -> None:

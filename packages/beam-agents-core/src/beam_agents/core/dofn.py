@@ -29,12 +29,11 @@ from apache_beam.transforms.userstate import (
 )
 from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.timestamp import Timestamp
-from apache_beam.utils.windowed_value import WindowedValue
+from apache_beam.utils.windowed_value import create
 
 from beam_agents._protos import (
     ActivationErrorRecord,
     ActivationTrace,
-    AgentEnvelope,
     Completion,
     ToolIntent,
 )
@@ -44,6 +43,7 @@ from beam_agents.core.agent import Agent
 from beam_agents.core.bundle import Input, KeySession, run_together
 from beam_agents.core.clock import next_due_ms
 from beam_agents.core.config import AgentConfig
+from beam_agents.core.gathering import Gathered
 from beam_agents.core.metrics import NAMESPACE, Metric
 from beam_agents.core.slots import slots_of
 from beam_agents.core.stalls import Stall
@@ -67,8 +67,11 @@ _STALLED = (
 _RUN_AT = 1_000
 
 
-class _BeamKey(KeySession[WindowedValue]):
-    """A key's session with its handles: they still work when the bundle finishes."""
+class _BeamKey(KeySession[int]):
+    """A key's session with its handles: they still work when the bundle finishes.
+
+    What reached the key is stamped by the timestamp of its element, in microseconds.
+    """
 
     __slots__ = ("cell_handle", "timer")
 
@@ -112,7 +115,7 @@ class _BeamKey(KeySession[WindowedValue]):
 
 
 class RunAgentDoFn(beam.DoFn):
-    """Processes `(key, AgentEnvelope)`; emits outputs, and the rest by tag."""
+    """Processes `(key, EnvelopeBatch)`; emits outputs, and the rest by tag."""
 
     CELL = ReadModifyWriteStateSpec("key_state", BytesCoder())
     TIMER = TimerSpec("due", TimeDomain.WATERMARK)
@@ -148,15 +151,14 @@ class RunAgentDoFn(beam.DoFn):
 
     def process(
         self,
-        element: tuple[bytes, AgentEnvelope],
-        cause: Any = beam.DoFn.WindowedValueParam,
+        element: Gathered,
         cell: Any = _CELL,
         timer: Any = _TIMER,
     ) -> Iterable[Any] | None:
-        """Collect an envelope."""
-        key, envelope = element
+        """Collect envelopes."""
+        key, batch = element
         session = self._keys.get(key) or self._open(key, cell, timer)
-        self._collect(session, cause, envelope)
+        self._collect(session, zip(batch.timestamps_us, batch.envelopes, strict=True))
         return self._run() if self._collected >= _RUN_AT else None
 
     @on_timer(TIMER)
@@ -171,7 +173,7 @@ class RunAgentDoFn(beam.DoFn):
         at_ms = timestamp.micros // 1000
         session = self._keys.get(key) or self._open(key, cell, timer)
         session.note_firing(at_ms)
-        self._collect(session, WindowedValue(None, timestamp, _WINDOWS), at_ms)
+        self._collect(session, [(timestamp.micros, at_ms)])
 
     def finish_bundle(self) -> Iterator[Any]:
         """Run the agent for what is still waiting, then write, arm and count."""
@@ -185,11 +187,13 @@ class RunAgentDoFn(beam.DoFn):
         session = self._keys[key] = _BeamKey(key, cell, timer, self.namespace)
         return session
 
-    def _collect(self, session: _BeamKey, cause: WindowedValue, item: Input) -> None:
-        if not session.inbox:
+    def _collect(self, session: _BeamKey, items: Iterable[tuple[int, Input]]) -> None:
+        inbox = session.inbox
+        if not inbox:
             self._waiting.append(session)
-        session.inbox.append((cause, item))
-        self._collected += 1
+        before = len(inbox)
+        inbox.extend(items)
+        self._collected += len(inbox) - before
 
     def _run(self) -> Iterator[Any]:
         """Run the agent for what was collected, and emit what comes of it."""
@@ -199,14 +203,15 @@ class RunAgentDoFn(beam.DoFn):
             self._running.cancel()
         loop.wait_for(self._running, on_stall=self._warn_of_stall)
         for session in sessions:
-            for cause, emissions in session.take():
+            for timestamp_us, emissions in session.take():
                 for emission in emissions:
                     if isinstance(emission, Metric):
                         self._metrics[emission] += 1
                         continue
                     if isinstance(emission, ActivationErrorRecord):
                         error_log.of_process.tell(emission)
-                    tag, stamped = _TAG_OF.get(type(emission)), cause.with_value(emission)
+                    tag = _TAG_OF.get(type(emission))
+                    stamped = create(emission, timestamp_us, _WINDOWS)
                     yield stamped if tag is None else TaggedOutput(tag, stamped)
 
     def _warn_of_stall(self, stall: Stall) -> None:

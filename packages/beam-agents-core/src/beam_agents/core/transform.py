@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import apache_beam as beam
 from apache_beam.internal import pickler
-from apache_beam.pvalue import PCollection, TaggedOutput
+from apache_beam.pvalue import PCollection
 from apache_beam.transforms.window import GlobalWindows
 
 from beam_agents._protos import (
     ActivationErrorRecord,
     ActivationTrace,
-    AgentEnvelope,
     Completion,
     ToolIntent,
 )
-from beam_agents.core import error_log
 from beam_agents.core.agent import Agent
 from beam_agents.core.agent_kind import problem_of
 from beam_agents.core.config import AgentConfig
 from beam_agents.core.dofn import COMPLETIONS, ERRORS, INTENTS, OUTPUT, TRACES, RunAgentDoFn
 from beam_agents.core.errors import PipelineError
+from beam_agents.core.gathering import MALFORMED, Gathered, GatherEnvelopes
 from beam_agents.core.keyed import Keyed, require_keyed_envelopes
 
 # Two agents of one namespace would mint the same intent ids for a key.
@@ -73,15 +71,17 @@ class RunAgent(beam.PTransform[PCollection[Keyed], AgentOutputs]):
         _require_picklable(self._dofn)
 
     def expand(self, pcoll: PCollection[Keyed]) -> AgentOutputs:
-        """Build the step that checks keys, and the one that runs the agent."""
+        """Build the step that gathers envelopes by key, and the one that runs the agent."""
         require_keyed_envelopes(pcoll)
         _require_global_window(pcoll)
         self._take_namespace(pcoll.pipeline)
         # A typed step of our own: without it the key's coder would be guessed.
-        keyed, malformed = pcoll | "CheckKeys" >> beam.ParDo(
-            _CheckKeys(self._config.namespace)
-        ).with_output_types(Keyed, errors=ActivationErrorRecord).with_outputs(ERRORS, main="keyed")
-        ran = keyed | "Run" >> beam.ParDo(self._dofn).with_output_types(
+        gathered, malformed = pcoll | "Gather" >> beam.ParDo(
+            GatherEnvelopes(self._config.namespace)
+        ).with_output_types(Gathered, errors=ActivationErrorRecord).with_outputs(
+            MALFORMED, main="gathered"
+        )
+        ran = gathered | "Run" >> beam.ParDo(self._dofn).with_output_types(
             bytes,
             intents=ToolIntent,
             errors=ActivationErrorRecord,
@@ -100,33 +100,6 @@ class RunAgent(beam.PTransform[PCollection[Keyed], AgentOutputs]):
                 "give each agent its own by AgentConfig(namespace=…)"
             )
         taken[namespace] = label
-
-
-class _CheckKeys(beam.DoFn):
-    """Lets keyed envelopes pass, and reports what is none."""
-
-    def __init__(self, namespace: str) -> None:
-        self._namespace = namespace
-
-    def process(self, element: Any) -> Iterable[Any]:
-        """Tell what keyed elements are made of."""
-        match element:
-            case (bytes(), AgentEnvelope()):
-                return (element,)
-            case (key, AgentEnvelope() as envelope):
-                kind = type(key).__name__
-                problem = f"the key must be bytes, not {kind}: encode it, as by str.encode()"
-                return (self._malformed(problem, envelope),)
-            case _:
-                problem = f"{element!r:.200} must be (bytes, AgentEnvelope)"
-                return (self._malformed(problem, None),)
-
-    def _malformed(self, detail: str, envelope: AgentEnvelope | None) -> Any:
-        record = ActivationErrorRecord(
-            reason="malformed", detail=detail, envelope=envelope, namespace=self._namespace
-        )
-        error_log.of_process.tell(record)
-        return TaggedOutput(ERRORS, record)
 
 
 def _require_picklable(dofn: RunAgentDoFn) -> None:

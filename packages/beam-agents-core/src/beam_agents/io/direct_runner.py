@@ -28,13 +28,10 @@ from apache_beam.transforms.userstate import is_stateful_dofn
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.timestamp import Timestamp
 
-from beam_agents._protos import AgentEnvelope
+from beam_agents._protos.state_pb2 import EnvelopeBatch
 from beam_agents.io.address import TopicAddress
 from beam_agents.io.batches import Batch, Feed
 from beam_agents.io.records import InboundRecord
-
-# No activation has this seq: to the engine it means "look whether your timer is set".
-_WAKE = AgentEnvelope.Retry(seq=-1)
 
 
 class LiveRunner(BundleBasedDirectRunner):
@@ -140,8 +137,8 @@ class _LiveReadEvaluator(_TransformEvaluator):
         """Address restored keys to their agents' steps, past all that leads there."""
         by_namespace = defaultdict(list)
         for namespace, key in batch.wakes:
-            envelope = AgentEnvelope(entity_key=key, retry=_WAKE)
-            by_namespace[namespace].append((key, envelope))
+            # A batch of nothing: the key's state is read, and its timer set.
+            by_namespace[namespace].append((key, EnvelopeBatch()))
         return [
             self._bundle(collection, by_namespace[step.transform.dofn.namespace], held_at)
             for collection, steps in self._evaluation_context._value_to_consumers.items()

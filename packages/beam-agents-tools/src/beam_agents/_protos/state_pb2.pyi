@@ -97,3 +97,11 @@ class TimedOut(_message.Message):
     seq: int
     steps: int
     def __init__(self, seq: _Optional[int] = ..., steps: _Optional[int] = ...) -> None: ...
+
+class EnvelopeBatch(_message.Message):
+    __slots__ = ("envelopes", "timestamps_us")
+    ENVELOPES_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMPS_US_FIELD_NUMBER: _ClassVar[int]
+    envelopes: _containers.RepeatedCompositeFieldContainer[_envelopes_pb2.AgentEnvelope]
+    timestamps_us: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, envelopes: _Optional[_Iterable[_Union[_envelopes_pb2.AgentEnvelope, _Mapping]]] = ..., timestamps_us: _Optional[_Iterable[int]] = ...) -> None: ...
