@@ -93,7 +93,8 @@ class Chaos:
     async def play(self) -> Judgement:
         async with self._running() as (healthy, proxied, proxies):
             self._healthy, self._proxied, self._proxies = healthy, proxied, proxies
-            await self._three_work(other_than=set())
+            for each in (*healthy.started, *proxied.started):
+                await self._works(each)
             for action in self._schedule():
                 await self._ask(ROUNDS_BEFORE_A_FAULT)
                 await asyncio.sleep(self._random.uniform(0.2, 1.5))
@@ -124,13 +125,11 @@ class Chaos:
     async def _kill_a_worker(self) -> None:
         fleet = self._random.choice([self._healthy, self._healthy, self._proxied])
         victim = self._random.choice(fleet.running)
-        members = await kafka_topics.settled_members(self._hosts, GROUP)
         at_ms = _now_ms()
         victim.kill()
         self._faults.add(victim, at_ms, _now_ms())
         await asyncio.sleep(self._random.uniform(0.0, 2.0))
-        fleet.start()
-        await self._three_work(other_than=members)
+        await self._works(fleet.start())
 
     async def _stop_a_worker_beyond_its_lease(self) -> None:
         victim = self._random.choice(self._healthy.running)
@@ -212,17 +211,13 @@ class Chaos:
             logs=logs,
         )
 
-    async def _three_work(self, *, other_than: set[str]) -> None:
-        """Wait until three effectors share the partitions, and they are not the same three.
+    async def _works(self, worker: Effector) -> None:
+        """Wait until a worker has partitions: one that finds no broker at its start ends."""
 
-        A worker that finds no broker at its start ends: supervisors are for that.
-        """
+        def has_partitions() -> bool:
+            return "assigned partitions: intents" in worker.log.read_text(errors="replace")
 
-        async def shared() -> bool:
-            members = await kafka_topics.settled_members(self._hosts, GROUP)
-            return len(members) == 3 and members != other_than
-
-        await self._healthy.until("three effectors have partitions", shared)
+        await self._healthy.until(f"{worker.log.stem} has partitions", has_partitions)
 
     async def _ask(self, rounds: int) -> None:
         for _, intents in zip(range(rounds), self._rounds, strict=False):

@@ -29,18 +29,13 @@ async def create_topics(hosts: str, *topics: str) -> None:
 
 async def members_with_partitions(hosts: str, group: str) -> int:
     """How many members of a settled group have been given partitions; 0 while it rebalances."""
-    return len(await settled_members(hosts, group))
-
-
-async def settled_members(hosts: str, group: str) -> set[str]:
-    """The ids of a settled group's members that have partitions; none while it rebalances."""
     async with admin_of(hosts) as admin:
         try:
             [response] = await admin.describe_consumer_groups([group])
         except (GroupCoordinatorNotAvailableError, NotCoordinatorForGroupError):
-            return set()
+            return 0
     [(_, _, state, _, _, members, *_)] = response.groups
-    return {member[0] for member in members if member[4]} if state == "Stable" else set()
+    return sum(1 for member in members if member[4]) if state == "Stable" else 0
 
 
 async def publish(hosts: str, topic: str, records: Iterable[tuple[bytes, bytes]]) -> None:

@@ -181,8 +181,10 @@ class KafkaSource:
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
         """Begin to hand out these partitions."""
-        for partition in partitions:
-            self._offsets.assign(_name(partition))
+        names = sorted(_name(partition) for partition in partitions)
+        for name in names:
+            self._offsets.assign(name)
+        _LOG.info("assigned partitions: %s", ", ".join(names) or "none")
 
     async def revoked(self, partitions: Iterable[TopicPartition]) -> list[str]:
         """Commit for the last time, then forget these partitions; return their names."""
