@@ -26,7 +26,9 @@ demo: $(UV) ## Run the whole loop on chargebacks and survive a SIGKILL; EVENTS=m
 # --- without servers. REPORTS=DIR also writes each tier's JUnit report there -----------------
 tier = $(RUN) pytest $(if $(REPORTS),--junitxml=$(REPORTS)/$(strip $1).xml)
 
-test: test-unit test-contract test-semantics-offline test-docs test-packaging ## All that needs no server
+# Two tiers at a time: each is a process that keeps one core busy.
+test: .venv/.synced ## All that needs no server
+	$(MAKE) --jobs=2 --output-sync=line test-unit test-contract test-semantics-offline test-docs test-packaging
 test-unit: .venv/.synced ## One module at a time; no network
 	$(call tier,unit) tests/unit tests/typing
 test-contract: .venv/.synced ## Every backend under its port's contract, save those that need a server
