@@ -207,12 +207,13 @@ class RunAgentDoFn(beam.DoFn):
                 for emission in emissions:
                     if isinstance(emission, Metric):
                         self._metrics[emission] += 1
-                        continue
-                    if isinstance(emission, ActivationErrorRecord):
-                        error_log.of_process.tell(emission)
-                    tag = _TAG_OF.get(type(emission))
-                    stamped = create(emission, timestamp_us, _WINDOWS)
-                    yield stamped if tag is None else TaggedOutput(tag, stamped)
+                    elif isinstance(emission, bytes):
+                        yield create(emission, timestamp_us, _WINDOWS)
+                    else:
+                        if isinstance(emission, ActivationErrorRecord):
+                            error_log.of_process.tell(emission)
+                        stamped = create(emission, timestamp_us, _WINDOWS)
+                        yield TaggedOutput(_TAG_OF[type(emission)], stamped)
 
     def _warn_of_stall(self, stall: Stall) -> None:
         self._metrics[Metric.LOOP_STALLS] += 1

@@ -37,7 +37,7 @@ class GatherEnvelopes(beam.DoFn):
 
     def start_bundle(self) -> None:
         """Forget what an attempt that failed had gathered."""
-        self._batches: dict[bytes, EnvelopeBatch] = {}
+        self._gathered: dict[bytes, tuple[list[AgentEnvelope], list[int]]] = {}
         self._envelopes = self._bytes = 0
 
     def process(
@@ -62,11 +62,12 @@ class GatherEnvelopes(beam.DoFn):
     def _gather(
         self, key: bytes, envelope: AgentEnvelope, cause: WindowedValue
     ) -> Iterator[WindowedValue] | None:
-        batch = self._batches.get(key)
-        if batch is None:
-            batch = self._batches[key] = EnvelopeBatch()
-        batch.envelopes.append(envelope)
-        batch.timestamps_us.append(cause.timestamp_micros)
+        gathered = self._gathered.get(key)
+        if gathered is None:
+            gathered = self._gathered[key] = ([], [])
+        envelopes, timestamps_us = gathered
+        envelopes.append(envelope)
+        timestamps_us.append(cause.timestamp_micros)
         self._envelopes += 1
         self._bytes += envelope.ByteSize()
         if self._envelopes < _MOST_ENVELOPES and self._bytes < _MOST_BYTES:
@@ -74,11 +75,12 @@ class GatherEnvelopes(beam.DoFn):
         return self._pass_on()
 
     def _pass_on(self) -> Iterator[WindowedValue]:
-        batches, self._batches = self._batches, {}
+        gathered, self._gathered = self._gathered, {}
         self._envelopes = self._bytes = 0
-        for key, batch in batches.items():
+        for key, (envelopes, timestamps_us) in gathered.items():
+            batch = EnvelopeBatch(envelopes=envelopes, timestamps_us=timestamps_us)
             # The earliest: until it is handled, time must not pass any of them.
-            yield create((key, batch), min(batch.timestamps_us), _WINDOWS)
+            yield create((key, batch), min(timestamps_us), _WINDOWS)
 
     def _malformed(self, detail: str, envelope: AgentEnvelope | None) -> Any:
         record = ActivationErrorRecord(
